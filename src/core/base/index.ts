@@ -1,0 +1,5 @@
+/** What every module may use: assertions, the table of errors, numbers on disk. No I/O, no domain. */
+export { assert, InvariantError } from './assert.ts'
+export { crc32 } from './crc32.ts'
+export { BrokerError, errorSpecs, type ErrorCode, type ErrorDetails } from './errors.ts'
+export { readInt64, readInt64Loose, writeInt64 } from './int64.ts'

@@ -1,0 +1,15 @@
+/** The one door to the outside: files, clock, timers, network, randomness, log. */
+export type { Clock, Timer, Timers } from './clock.ts'
+export type { DirectoryLock, File, Files } from './files.ts'
+export type { Log, LogFields } from './log.ts'
+export type {
+  ConnectAddress,
+  Connection,
+  ConnectionHandler,
+  ListenAddress,
+  Listener,
+  Network,
+} from './network.ts'
+export type { Platform } from './platform.ts'
+export type { Random } from './random.ts'
+export { readWholeFile, replaceFile } from './replace-file.ts'

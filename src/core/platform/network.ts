@@ -1,0 +1,53 @@
+/** TCP. Errors of `listen` and `connect` are `BrokerError`: `ADDRESS_IN_USE`, `CONNECT_FAILED`. */
+export interface Network {
+  listen(address: ListenAddress, onConnection: (connection: Connection) => void): Promise<Listener>
+  connect(address: ConnectAddress): Promise<Connection>
+}
+
+export interface ListenAddress {
+  readonly host: string
+  /** 0 takes any free port; the listener tells which. */
+  readonly port: number
+}
+
+export interface ConnectAddress {
+  readonly host: string
+  readonly port: number
+  readonly timeoutMs: number
+}
+
+export interface Listener {
+  readonly host: string
+  readonly port: number
+  /** Stops accepting; connections stay open until they are closed. */
+  close(): Promise<void>
+}
+
+export interface ConnectionHandler {
+  /** The chunk belongs to the handler and is not reused. */
+  onData(chunk: Buffer): void
+  /** All that was written has been handed to the system. */
+  onDrain(): void
+  /** Called once, for whatever reason; nothing follows it. */
+  onClose(): void
+}
+
+export interface Connection {
+  /** Numbers as text, IPv4 written as IPv4 (no `::ffff:`). */
+  readonly remoteHost: string
+  readonly remotePort: number
+  readonly localHost: string
+  readonly localPort: number
+  /** Bytes written and not yet handed to the system. */
+  readonly unsentBytes: number
+  /** Data flows from here on. Called once. */
+  start(handler: ConnectionHandler): void
+  /** Never blocks; what cannot be sent at once is kept: watch `unsentBytes`. The bytes must not change. */
+  write(bytes: Uint8Array): void
+  pauseReading(): void
+  resumeReading(): void
+  /** Sends what was written, then closes. */
+  end(): void
+  /** Closes at once; unsent bytes are lost. */
+  destroy(): void
+}
