@@ -1,0 +1,86 @@
+import type { Clock, Log } from '../../core/platform/index.ts'
+import type {
+  ClientChannel,
+  ClientRegistry,
+  ConsumerOffsets,
+  GroupTable,
+  QueueLocks,
+  Statistics,
+  TopicTable,
+} from '../../engine/broker/index.ts'
+import type { SendBack } from '../../engine/consume/index.ts'
+import type { Store } from '../../engine/store/index.ts'
+import type { Action } from '../../model/access/index.ts'
+import type { Header } from '../../model/wire/index.ts'
+
+/** One request as it came in. `body` is a view that is valid until `handle` returns. */
+export interface Request {
+  readonly header: Header
+  readonly body: Buffer
+  readonly connection: RemotingChannel
+}
+
+/** Becomes a response frame with the request's `opaque`; not sent for one-way requests. */
+export interface Reply {
+  readonly code: number
+  readonly remark?: string
+  /** All values are strings; the Go client refuses anything else. */
+  readonly extFields?: Readonly<Record<string, string>>
+  readonly body?: Buffer
+}
+
+/** One client connection: the identity under which producers and consumers are registered. */
+export interface RemotingChannel extends ClientChannel {
+  readonly remoteHost: string
+  readonly remotePort: number
+  /** The address of ours that the client reached. */
+  readonly localHost: string
+  readonly localPort: number
+  /** Sends a frame of our own making. Dropped when the connection is closed or too far behind. */
+  send(frame: Buffer): void
+}
+
+/** What a request touches; the dispatch asks `access` about it before `handle` runs. */
+export interface Resources {
+  readonly topic?: string
+  readonly group?: string
+}
+
+/** One request code. A processor translates; the rules are the engine's. */
+export interface Processor {
+  readonly code: number
+  /** RocketMQ's name of the code, for logs and remarks. */
+  readonly name: string
+  readonly action: Action
+  resources(request: Request): Resources
+  /**
+   * `undefined`: the processor answers later by itself or never. A thrown or rejected
+   * `BrokerError` is answered with its `remotingCode`; anything else is logged and answered 1.
+   */
+  handle(request: Request, context: DoorContext): Reply | Promise<Reply> | undefined
+}
+
+/** What the processors work with. Built once by `server`. */
+export interface DoorContext {
+  readonly clock: Clock
+  readonly log: Log
+  readonly store: Store
+  readonly topics: TopicTable
+  readonly groups: GroupTable
+  readonly offsets: ConsumerOffsets
+  readonly clients: ClientRegistry
+  readonly locks: QueueLocks
+  readonly statistics: Statistics
+  readonly sendBack: SendBack
+  readonly identity: BrokerIdentity
+}
+
+/** Names and facts that clients and tools are told. */
+export interface BrokerIdentity {
+  readonly brokerName: string
+  readonly clusterName: string
+  /** Orrery's own version, as the tools show it. */
+  readonly versionText: string
+  /** The settings in force as `name=value` lines, for tools; secrets are left out. */
+  readonly settingsText: string
+}
