@@ -59,6 +59,11 @@ export const errorSpecs = {
     remotingCode: 26,
     retryable: false,
   },
+  LISTEN_FAILED: {
+    message: 'the broker cannot listen on this address; check the host and the rights to the port',
+    remotingCode: 1,
+    retryable: false,
+  },
   MESSAGE_INVALID: {
     message: 'the message cannot be stored as it is',
     remotingCode: 13,

@@ -12,4 +12,6 @@ export type {
 } from './network.ts'
 export type { Platform } from './platform.ts'
 export type { Random } from './random.ts'
+export { realPlatform, type RealPlatformOptions } from './real/real-platform.ts'
+export type { LogLevel } from './real/real-log.ts'
 export { readWholeFile, replaceFile } from './replace-file.ts'

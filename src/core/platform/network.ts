@@ -1,4 +1,7 @@
-/** TCP. Errors of `listen` and `connect` are `BrokerError`: `ADDRESS_IN_USE`, `CONNECT_FAILED`. */
+/**
+ * TCP. Errors are `BrokerError`: of `listen` `ADDRESS_IN_USE` or `LISTEN_FAILED`, of `connect`
+ * `CONNECT_FAILED`.
+ */
 export interface Network {
   listen(address: ListenAddress, onConnection: (connection: Connection) => void): Promise<Listener>
   connect(address: ConnectAddress): Promise<Connection>
@@ -26,7 +29,7 @@ export interface Listener {
 export interface ConnectionHandler {
   /** The chunk belongs to the handler and is not reused. */
   onData(chunk: Buffer): void
-  /** All that was written has been handed to the system. */
+  /** `unsentBytes` was above 0 after a write and is 0 again. */
   onDrain(): void
   /** Called once, for whatever reason; nothing follows it. */
   onClose(): void
@@ -46,7 +49,7 @@ export interface Connection {
   write(bytes: Uint8Array): void
   pauseReading(): void
   resumeReading(): void
-  /** Sends what was written, then closes. */
+  /** Sends what was written, then closes. No data is handed over from here on. */
   end(): void
   /** Closes at once; unsent bytes are lost. */
   destroy(): void
