@@ -11,6 +11,7 @@ const rules = {
   'typescript/no-explicit-any': 'error',
   'typescript/no-non-null-assertion': 'error',
   'typescript/consistent-type-imports': 'error',
+  'typescript/consistent-return': 'off',
   'eslint/max-lines': ['error', { max: 500 }],
   'eslint/max-lines-per-function': ['error', { max: 70 }],
   'eslint/max-params': ['error', { max: 4 }],

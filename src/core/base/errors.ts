@@ -194,9 +194,13 @@ export const errorSpecs = {
     remotingCode: 16,
     retryable: false,
   },
-} as const satisfies Record<string, ErrorSpec>
+} as const
 
 export type ErrorCode = keyof typeof errorSpecs
+
+/** Holds every entry against `ErrorSpec`; the exported table keeps its literal types. */
+const specs: Readonly<Record<ErrorCode, ErrorSpec>> = errorSpecs
+
 export type ErrorDetails = Readonly<Record<string, string | number>>
 
 /** An operating error: handled once, at the edge, with its code; never compared by message. */
@@ -214,6 +218,6 @@ export class BrokerError extends Error {
 
 function describe(code: ErrorCode, details: ErrorDetails): string {
   const facts = Object.entries(details).map(([name, value]) => `${name}=${value}`)
-  const message = errorSpecs[code].message
+  const message = specs[code].message
   return facts.length === 0 ? message : `${message} (${facts.join(', ')})`
 }
