@@ -1,0 +1,100 @@
+/** Messages: the commit log's record, properties, ids, handles, names, batches. Pure, no I/O. */
+export { type BatchItem, type BatchMessage, encodeBatch, forEachBatchItem } from './batch.ts'
+export {
+  decodeHost,
+  encodeHost,
+  type Host,
+  IPV4_HOST_SIZE_BYTES,
+  IPV6_HOST_SIZE_BYTES,
+} from './host.ts'
+export { javaHash, tagsCodeOf } from './java-hash.ts'
+export {
+  type OffsetMessageId,
+  offsetMessageId,
+  parseOffsetMessageId,
+  storeHostHex,
+  UniqueKeys,
+} from './message-id.ts'
+export { decodeRecord, decodeRecords, type Message } from './message.ts'
+export {
+  appendProperty,
+  findProperty,
+  formatProperties,
+  hasProperty,
+  parseProperties,
+  removeProperties,
+} from './properties.ts'
+export { PROPERTY } from './property-names.ts'
+export { decodeRecallHandle, encodeRecallHandle, type RecallHandle } from './recall-handle.ts'
+export { checkRecord, type RecordCheck, type RecordDamage } from './record-check.ts'
+export {
+  recordBodyEnd,
+  recordBodySize,
+  recordBodyStart,
+  recordBornHost,
+  recordBornHostBytes,
+  recordBornTimeMs,
+  recordCommitLogOffset,
+  recordFlag,
+  recordMagic,
+  recordPreparedOffset,
+  recordProperties,
+  recordQueueId,
+  recordQueueOffset,
+  recordReconsumeTimes,
+  recordSize,
+  recordStoreHost,
+  recordStoreHostBytes,
+  recordStoreTimeMs,
+  recordSysFlag,
+  recordTopic,
+} from './record-fields.ts'
+export {
+  BLANK_HEADER_SIZE_BYTES,
+  BLANK_MAGIC,
+  CRC_PROPERTY_SIZE_BYTES,
+  PROPERTIES_SIZE_MAX_BYTES,
+  RECORD_COMMIT_LOG_OFFSET,
+  RECORD_FLAG,
+  RECORD_MAGIC,
+  RECORD_MAGIC_V1,
+  RECORD_MAGIC_V2,
+  RECORD_QUEUE_ID,
+  RECORD_QUEUE_OFFSET,
+  RECORD_SIZE,
+  RECORD_SIZE_MIN_BYTES,
+  RECORD_SYS_FLAG,
+  SYS_FLAG,
+} from './record-layout.ts'
+export { type RecordDraft, recordSizeMax, sealRecord, writeRecord } from './record.ts'
+export {
+  APACHE_TIMER_TOPIC,
+  AUTO_CREATE_TOPIC,
+  BENCHMARK_TOPIC,
+  CHECKPOINT_TOPIC,
+  checkGroupName,
+  checkTopicName,
+  DEAD_LETTER_TOPIC_PREFIX,
+  deadLetterTopic,
+  groupOfTopic,
+  isDeadLetterTopic,
+  isReservedForSending,
+  isRetryTopic,
+  isSystemGroup,
+  isSystemTopic,
+  OFFSET_MOVED_TOPIC,
+  RETRY_TOPIC_PREFIX,
+  retryTopic,
+  SCHEDULE_TOPIC,
+  SELF_TEST_GROUP,
+  SELF_TEST_TOPIC,
+  SYSTEM_GROUP_PREFIX,
+  SYSTEM_TOPIC_PREFIX,
+  TIMER_TOPIC,
+  TOOLS_GROUP,
+  TRACE_TOPIC,
+  TRANSACTION_GIVEN_UP_TOPIC,
+  TRANSACTION_GROUP,
+  TRANSACTION_HALF_TOPIC,
+  TRANSACTION_OP_TOPIC,
+} from './topic-names.ts'
