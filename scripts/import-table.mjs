@@ -98,3 +98,16 @@ export const outsideModules = [
 /** Those of `outsideModules` that a module of the given world may use. */
 /** @type {Readonly<Record<Module['world'], readonly string[]>>} */
 export const allowedOutside = { none: [], files: ['fs'], all: outsideModules }
+
+/**
+ * What the table in ARCHITECTURE.md says in its last column: the modules beside lower layers.
+ *
+ * @param {Module} module
+ * @returns {string}
+ */
+export function importCell(module) {
+  if (module.name === 'server') return 'all but `cli`'
+  if (module.name === 'cli') return '`server` `client`'
+  if (module.beside.length === 0) return '–'
+  return module.beside.map(name => `\`${name}\``).join(' ')
+}
