@@ -34,6 +34,12 @@ export const errorSpecs = {
     remotingCode: 13,
     retryable: false,
   },
+  DELIVER_TIME_INVALID: {
+    message:
+      'the deliver time cannot be read; give 2030-01-31T09:00:00+01:00, or milliseconds since 1970',
+    remotingCode: 13,
+    retryable: false,
+  },
   DELIVER_TIME_IN_SECONDS: {
     message: 'the deliver time looks like seconds since 1970; send milliseconds',
     remotingCode: 13,
@@ -41,6 +47,11 @@ export const errorSpecs = {
   },
   DELIVER_TIME_TOO_FAR: {
     message: 'the deliver time is beyond the longest accepted delay; see the option named here',
+    remotingCode: 13,
+    retryable: false,
+  },
+  DURATION_INVALID: {
+    message: 'the duration cannot be read; give 250ms, 10s, 15m, 36h, 30d or milliseconds',
     remotingCode: 13,
     retryable: false,
   },
@@ -168,6 +179,16 @@ export const errorSpecs = {
     message: 'the broker failed in a way that it did not foresee; its log tells more',
     remotingCode: 1,
     retryable: true,
+  },
+  TOO_MANY_GROUPS: {
+    message: 'the broker has as many consumer groups as it takes; remove some first',
+    remotingCode: 29,
+    retryable: false,
+  },
+  TOO_MANY_TOPICS: {
+    message: 'the broker has as many topics as it takes; remove some first',
+    remotingCode: 29,
+    retryable: false,
   },
   TOPIC_NAME_INVALID: {
     message: 'a topic name has 1 to 127 characters out of letters, digits, % | _ and -',

@@ -19,6 +19,7 @@ export { decodeRecord, decodeRecords, type Message } from './message.ts'
 export {
   appendProperty,
   findProperty,
+  findPropertyOrEmpty,
   formatProperties,
   hasProperty,
   parseProperties,

@@ -12,6 +12,12 @@ const PAIR_END_CODE = 2
 
 /** The value of a property; undefined when it is absent or empty. The last of several counts. */
 export function findProperty(properties: string, name: string): string | undefined {
+  const found = findPropertyOrEmpty(properties, name)
+  return found === '' ? undefined : found
+}
+
+/** As `findProperty`, but the empty string where the sender gave nothing but an empty value. */
+export function findPropertyOrEmpty(properties: string, name: string): string | undefined {
   let found: string | undefined
   let nameStart = properties.indexOf(name)
   while (nameStart >= 0) {
@@ -19,6 +25,7 @@ export function findProperty(properties: string, name: string): string | undefin
     if (isName(properties, nameStart, nameEnd)) {
       const valueEnd = pairEnd(properties, nameEnd)
       if (valueEnd > nameEnd + 1) found = properties.slice(nameEnd + 1, valueEnd)
+      else found ??= ''
     }
     nameStart = properties.indexOf(name, nameEnd)
   }

@@ -1,0 +1,2 @@
+/** Which messages a consumer wants. */
+export { matchesTagsCode, parseTagExpression, type TagFilter } from './tag-filter.ts'
