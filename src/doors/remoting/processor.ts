@@ -40,7 +40,7 @@ export interface RemotingChannel extends ClientChannel {
   send(frame: Buffer): void
 }
 
-/** What a request touches; the dispatch asks `access` about it before `handle` runs. */
+/** One thing that a request touches; the dispatch asks `access` before `handle` runs. */
 export interface Resources {
   readonly topic?: string
   readonly group?: string
@@ -52,7 +52,8 @@ export interface Processor {
   /** RocketMQ's name of the code, for logs and remarks. */
   readonly name: string
   readonly action: Action
-  resources(request: Request): Resources
+  /** All must be allowed. Empty: it touches no topic or group, and `action` alone is asked about. */
+  resources(request: Request): readonly Resources[]
   /**
    * `undefined`: the processor answers later by itself or never. A thrown or rejected
    * `BrokerError` is answered with its `remotingCode`; anything else is logged and answered 1.
