@@ -16,6 +16,9 @@ import { spawn } from 'node:child_process'
  * @property {number} failed
  */
 
+/** How long what was written last may take to come through the pipe. */
+const PIPE_MS_MAX = 5000
+
 /** @type {Set<number>} */
 const running = new Set()
 
@@ -57,14 +60,9 @@ function execute(step) {
       console.error(`${step.name}: killed after ${step.limitMs / 1000} s`)
       if (child.pid !== undefined) killGroup(child.pid)
     }, step.limitMs)
-    /** @param {boolean} ok */
-    const finish = ok => {
+    const finish = (/** @type {boolean} */ ok) => {
       clearTimeout(timer)
-      if (child.pid !== undefined) {
-        // What a step leaves behind must not hold up the next one, or the whole run.
-        killGroup(child.pid)
-        running.delete(child.pid)
-      }
+      if (child.pid !== undefined) running.delete(child.pid)
       child.stdout.destroy()
       resolve({ ok: ok && !late, lastLine, ms: Date.now() - startedMs })
     }
@@ -76,8 +74,12 @@ function execute(step) {
       console.error(`${step.name}: ${error.message}`)
       finish(false)
     })
-    // `exit` and not `close`: a grandchild may keep the pipe open for ever.
-    child.once('exit', code => setImmediate(finish, code === 0))
+    child.once('exit', code => {
+      // What a step leaves behind must not hold up the next one, nor keep the pipe open.
+      if (child.pid !== undefined) killGroup(child.pid)
+      setTimeout(finish, PIPE_MS_MAX, code === 0).unref()
+    })
+    child.once('close', code => finish(code === 0))
   })
 }
 

@@ -45,7 +45,7 @@ function crashStep() {
   return {
     name: 'crash',
     command: process.execPath,
-    args: ['build/test/crash/main.js', '--short'],
+    args: ['build/test/crash/main.js', '--rounds', '5'],
     limitMs: 3 * MINUTE_MS,
     count: countsOfLastLine,
   }
