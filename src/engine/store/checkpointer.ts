@@ -1,0 +1,139 @@
+import { BrokerError } from '../../core/base/index.ts'
+import type { Platform, Timer } from '../../core/platform/index.ts'
+import type { CommitLog } from './commit-log.ts'
+import { exportsCrc } from './apache-files.ts'
+import type { ManifestFile } from './manifest.ts'
+import type { QueueTable } from './queue-table.ts'
+import type { StoreOptions } from './store-options.ts'
+import type { CheckpointParticipant } from './topic-applier.ts'
+
+/** How often it looks whether enough log has come in for a checkpoint before its time. */
+const LOOK_MS = 200
+
+/**
+ * Writes checkpoints: everything staged goes to disk, files are synced one at a time (a log sync
+ * never waits long behind them), then the manifest, and only then may what it no longer names go.
+ */
+export class Checkpointer {
+  readonly #platform: Platform
+  readonly #options: StoreOptions
+  readonly #manifestFile: ManifestFile
+  readonly #log: CommitLog
+  readonly #queues: QueueTable
+  readonly #participants: readonly CheckpointParticipant[]
+  readonly #appliedOffset: () => number
+  readonly #onFailed: (error: BrokerError) => void
+  #generation: number
+  #checkpointOffset: number
+  #lastAtUptimeMs: number
+  #running: Promise<void> | undefined
+  #timer: Timer | undefined
+  #isStopped = false
+
+  constructor(parts: {
+    platform: Platform
+    options: StoreOptions
+    manifestFile: ManifestFile
+    log: CommitLog
+    queues: QueueTable
+    participants: readonly CheckpointParticipant[]
+    appliedOffset: () => number
+    onFailed: (error: BrokerError) => void
+    generation: number
+    checkpointOffset: number
+  }) {
+    this.#platform = parts.platform
+    this.#options = parts.options
+    this.#manifestFile = parts.manifestFile
+    this.#log = parts.log
+    this.#queues = parts.queues
+    this.#participants = parts.participants
+    this.#appliedOffset = parts.appliedOffset
+    this.#onFailed = parts.onFailed
+    this.#generation = parts.generation
+    this.#checkpointOffset = parts.checkpointOffset
+    this.#lastAtUptimeMs = parts.platform.clock.uptimeMs()
+  }
+
+  /** R of the newest durable manifest: the log below it is not needed for recovery. */
+  get checkpointOffset(): number {
+    return this.#checkpointOffset
+  }
+
+  start(): void {
+    this.#timer = this.#platform.timers.after(LOOK_MS, () => void this.#look())
+  }
+
+  /** No further checkpoint by itself; waits for one under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#timer?.cancel()
+    await this.#running
+  }
+
+  /** Takes a checkpoint now, after one that is under way. */
+  async run(isCleanStop: boolean): Promise<void> {
+    while (this.#running !== undefined) await this.#running
+    this.#running = this.#take(isCleanStop)
+    try {
+      await this.#running
+    } finally {
+      this.#running = undefined
+      this.#lastAtUptimeMs = this.#platform.clock.uptimeMs()
+    }
+  }
+
+  async #look(): Promise<void> {
+    const isDue =
+      this.#platform.clock.uptimeMs() - this.#lastAtUptimeMs >= this.#options.checkpointIntervalMs
+    const grown = this.#appliedOffset() - this.#checkpointOffset
+    if (isDue || grown >= this.#options.checkpointBytes) {
+      try {
+        await this.run(false)
+      } catch (error) {
+        this.#failed(error)
+      }
+    }
+    if (!this.#isStopped) this.start()
+  }
+
+  /** Without room the old checkpoint stays good; after any other failure the disk is not trusted. */
+  #failed(error: unknown): void {
+    if (error instanceof BrokerError && error.code === 'STORE_FULL') {
+      this.#platform.log.error('a checkpoint found no room on the disk; it is tried again', error)
+      return
+    }
+    this.#onFailed(new BrokerError('STORE_FAILED', { during: 'checkpoint' }, error))
+  }
+
+  async #take(isCleanStop: boolean): Promise<void> {
+    for (const participant of this.#participants) await participant.prepare()
+    const appliedOffset = this.#appliedOffset()
+    const sections: Record<string, unknown> = {}
+    for (const participant of this.#participants) {
+      sections[participant.name] = participant.snapshot(appliedOffset)
+    }
+    await this.#writeQueues()
+    for (const participant of this.#participants) await participant.write()
+    await this.#log.sync()
+    const generation = this.#generation + 1
+    const cleanStop = isCleanStop
+      ? {
+          endOffset: this.#log.endOffset,
+          exportsCrc: await exportsCrc(this.#platform.files, this.#options.directory),
+        }
+      : undefined
+    await this.#manifestFile.write({ generation, appliedOffset, cleanStop, sections })
+    this.#generation = generation
+    this.#checkpointOffset = appliedOffset
+    for (const participant of this.#participants) await participant.committed()
+  }
+
+  async #writeQueues(): Promise<void> {
+    for (const queue of this.#queues.all()) {
+      if (queue.isDurable) continue
+      await queue.writeTail()
+      await queue.sync()
+    }
+  }
+}

@@ -1,0 +1,300 @@
+import { assert, readInt64Loose, writeInt64 } from '../../core/base/index.ts'
+import type { Files } from '../../core/platform/index.ts'
+import { SegmentFiles } from './segment-files.ts'
+import type { TopicApplier } from './topic-applier.ts'
+
+/** One unit: commit log offset 8, size 4, tags code 8. See docs/formats/consume-queue.md. */
+export const UNIT_BYTES = 20
+/** 300,000 units a file, as Apache has it. */
+export const QUEUE_SEGMENT_BYTES = 300_000 * UNIT_BYTES
+
+const AT_OFFSET = 0
+const AT_SIZE = 8
+const AT_TAGS = 12
+const TAIL_UNITS_FIRST = 16
+/** A tail of this many units is written to the file before the next checkpoint. */
+const TAIL_UNITS_LONG = 4096
+
+/** Fills the place of units that are not there any more, as Apache marks it. */
+export const PADDING_SIZE = 0x7fff_ffff
+
+/**
+ * The index of one queue of a topic: where in the commit log each of its messages lies.
+ *
+ * New units wait in memory (the tail) until `writeTail`; they are durable after `sync`, and
+ * rebuilt from the log when a crash comes before it.
+ */
+export class ConsumeQueue {
+  readonly topic: string
+  readonly queueId: number
+  /** What else happens to records of this topic when they are applied. */
+  readonly applier: TopicApplier | undefined
+  /** Offset that the next record appended to the log for this queue gets. */
+  nextOffset = 0
+  /** Set while it stands in the list of queues that got something in this cycle. */
+  hasArrivals = false
+  readonly #segments: SegmentFiles
+  #tail: Buffer = Buffer.allocUnsafe(TAIL_UNITS_FIRST * UNIT_BYTES)
+  #tailCount = 0
+  #writtenCount = 0
+  #syncedCount = 0
+  #minOffset = 0
+  #writing: Promise<void> | undefined
+
+  constructor(parts: {
+    files: Files
+    directory: string
+    topic: string
+    queueId: number
+    applier: TopicApplier | undefined
+  }) {
+    this.topic = parts.topic
+    this.queueId = parts.queueId
+    this.applier = parts.applier
+    this.#segments = new SegmentFiles(parts.files, parts.directory, QUEUE_SEGMENT_BYTES)
+  }
+
+  /** First offset that the log still backs. */
+  get minOffset(): number {
+    return this.#minOffset
+  }
+
+  /** One behind the last visible message; what the next visible one gets. */
+  get maxOffset(): number {
+    return this.#writtenCount + this.#tailCount
+  }
+
+  /** Bytes that wait in memory to be written. */
+  get tailBytes(): number {
+    return this.#tailCount * UNIT_BYTES
+  }
+
+  /** Whether nothing is left to write or sync. */
+  get isDurable(): boolean {
+    return this.#tailCount === 0 && this.#syncedCount === this.#writtenCount
+  }
+
+  get isTailLong(): boolean {
+    return this.#tailCount >= TAIL_UNITS_LONG
+  }
+
+  /** Makes the next message visible. */
+  appendUnit(commitLogOffset: number, sizeBytes: number, tagsCode: number): void {
+    const position = this.#tailCount * UNIT_BYTES
+    if (position === this.#tail.length) this.#growTail()
+    writeInt64(this.#tail, commitLogOffset, position + AT_OFFSET)
+    this.#tail.writeInt32BE(sizeBytes, position + AT_SIZE)
+    writeInt64(this.#tail, tagsCode, position + AT_TAGS)
+    this.#tailCount++
+  }
+
+  /** Keeps the numbering where a message is missing: a unit that no reader takes for one. */
+  appendPadding(): void {
+    this.appendUnit(0, PADDING_SIZE, 0)
+    this.nextOffset++
+  }
+
+  /** Whether units from `offset` on are in memory. */
+  isInTail(offset: number): boolean {
+    return offset >= this.#writtenCount
+  }
+
+  tailCommitLogOffset(offset: number): number {
+    return readInt64Loose(this.#tail, (offset - this.#writtenCount) * UNIT_BYTES + AT_OFFSET)
+  }
+
+  tailSize(offset: number): number {
+    return this.#tail.readInt32BE((offset - this.#writtenCount) * UNIT_BYTES + AT_SIZE)
+  }
+
+  tailTagsCode(offset: number): number {
+    return readInt64Loose(this.#tail, (offset - this.#writtenCount) * UNIT_BYTES + AT_TAGS)
+  }
+
+  /** Up to `countMax` units from `offset` on, from file and memory. */
+  async readUnits(offset: number, countMax: number): Promise<UnitBlock> {
+    const count = Math.max(0, Math.min(countMax, this.maxOffset - offset))
+    const bytes = Buffer.alloc(count * UNIT_BYTES)
+    const fromTail = Math.max(offset, this.#writtenCount)
+    const tailStart = (fromTail - this.#writtenCount) * UNIT_BYTES
+    const inTail = Math.max(0, offset + count - fromTail)
+    // The tail first: it moves to the file while the file is being read.
+    this.#tail.copy(bytes, (fromTail - offset) * UNIT_BYTES, tailStart, tailStart + inTail * UNIT_BYTES)
+    const inFile = count - inTail
+    if (inFile > 0) {
+      await this.#segments.read(bytes.subarray(0, inFile * UNIT_BYTES), offset * UNIT_BYTES)
+    }
+    return new UnitBlock(bytes, count)
+  }
+
+  /** Writes the tail to the file; the system may still lose it. Calls join one under way. */
+  async writeTail(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing
+    if (this.#tailCount === 0) return
+    this.#writing = this.#writeTailOnce().finally(() => {
+      this.#writing = undefined
+    })
+    await this.#writing
+  }
+
+  /** Makes durable what was written, and gives back the file handles until the next write. */
+  async sync(): Promise<void> {
+    const count = this.#writtenCount
+    await this.#segments.sync()
+    await this.#segments.closeHandles()
+    this.#syncedCount = Math.max(this.#syncedCount, count)
+  }
+
+  async #writeTailOnce(): Promise<void> {
+    if (this.#segments.isEmpty) await this.#padStart()
+    const count = this.#tailCount
+    const bytes = this.#tail.subarray(0, count * UNIT_BYTES)
+    await this.#segments.writeAcross(bytes, this.#writtenCount * UNIT_BYTES)
+    const rest = this.#tailCount - count
+    const capacity = Math.max(TAIL_UNITS_FIRST, rest)
+    const tail = Buffer.allocUnsafe(capacity * UNIT_BYTES)
+    this.#tail.copy(tail, 0, count * UNIT_BYTES, this.#tailCount * UNIT_BYTES)
+    this.#tail = tail
+    this.#tailCount = rest
+    this.#writtenCount += count
+  }
+
+  /** Fills the first file up to where this queue begins, so that a reader finds no hole. */
+  async #padStart(): Promise<void> {
+    const base = this.#segments.baseOf(this.#writtenCount * UNIT_BYTES)
+    const padding = Buffer.alloc(this.#writtenCount * UNIT_BYTES - base)
+    for (let position = 0; position < padding.length; position += UNIT_BYTES) {
+      padding.writeInt32BE(PADDING_SIZE, position + AT_SIZE)
+    }
+    if (padding.length > 0) await this.#segments.write([padding], base)
+  }
+
+  #growTail(): void {
+    const grown = Buffer.allocUnsafe(this.#tail.length * 2)
+    this.#tail.copy(grown)
+    this.#tail = grown
+  }
+
+  /**
+   * Finds how many units are there that belong to log offsets below `commitLogEnd`, and forgets
+   * the rest: recovery applies those again.
+   */
+  async load(known: {
+    commitLogMin: number
+    commitLogEnd: number
+    isRecordOf: RecordCheckOfUnit
+  }): Promise<void> {
+    const { commitLogEnd, isRecordOf } = known
+    await this.#segments.load()
+    if (this.#segments.isEmpty) return
+    await this.#segments.completeLengths()
+    const first = this.#segments.firstOffset / UNIT_BYTES
+    const limit = this.#segments.endOffset / UNIT_BYTES
+    let count = await this.#partition(first, limit, unit => unit.size(0) > 0 && unit.commitLogOffset(0) < commitLogEnd)
+    // A torn page can look like an older unit: the record it names must be this very one.
+    while (count > first && !(await this.#isUnitTrue(count - 1, isRecordOf))) count--
+    await this.#segments.cut(count * UNIT_BYTES)
+    this.#writtenCount = count
+    this.#syncedCount = count
+    this.nextOffset = count
+    this.#minOffset = first
+    await this.trim(known.commitLogMin)
+  }
+
+  /** Behind the last record that the files know, whatever comes after it; 0 for none. */
+  async lastRecordEnd(): Promise<number> {
+    await this.#segments.load()
+    if (this.#segments.isEmpty) return 0
+    const first = this.#segments.firstOffset / UNIT_BYTES
+    const limit = this.#segments.endOffset / UNIT_BYTES
+    const count = await this.#partition(first, limit, unit => unit.size(0) > 0)
+    if (count === first) return 0
+    const last = await this.#readUnitsFromFile(count - 1, 1)
+    return last.size(0) === PADDING_SIZE ? 0 : last.commitLogOffset(0) + last.size(0)
+  }
+
+  /** Takes note that the log now begins at `commitLogMin`, and gives back what that frees. */
+  async trim(commitLogMin: number): Promise<void> {
+    const first = Math.max(this.#minOffset, this.#segments.firstOffset / UNIT_BYTES)
+    this.#minOffset = await this.#partition(first, this.maxOffset, unit => {
+      return unit.commitLogOffset(0) < commitLogMin || unit.size(0) === PADDING_SIZE
+    })
+    await this.#segments.removeBefore(this.#minOffset * UNIT_BYTES)
+  }
+
+  /** Begins at `offset`, because what came before is gone from the log. */
+  startAt(offset: number): void {
+    assert(this.maxOffset === 0, 'only an empty queue can start later')
+    this.#writtenCount = offset
+    this.#syncedCount = offset
+    this.#minOffset = offset
+    this.nextOffset = offset
+  }
+
+  async removeFiles(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing
+    await this.#segments.removeAll()
+  }
+
+  async #isUnitTrue(offset: number, isRecordOf: RecordCheckOfUnit): Promise<boolean> {
+    const unit = await this.#readUnitsFromFile(offset, 1)
+    if (unit.size(0) === PADDING_SIZE) return true
+    return isRecordOf(unit.commitLogOffset(0), this, offset)
+  }
+
+  async #readUnitsFromFile(offset: number, count: number): Promise<UnitBlock> {
+    const bytes = Buffer.alloc(count * UNIT_BYTES)
+    await this.#segments.read(bytes, offset * UNIT_BYTES)
+    return new UnitBlock(bytes, count)
+  }
+
+  /** First offset in [from, to) for which `isBefore` is false; binary search. */
+  async #partition(
+    from: number,
+    to: number,
+    isBefore: (unit: UnitBlock) => boolean,
+  ): Promise<number> {
+    let low = from
+    let high = to
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      const unit =
+        middle >= this.#writtenCount && middle < this.maxOffset
+          ? await this.readUnits(middle, 1)
+          : await this.#readUnitsFromFile(middle, 1)
+      if (isBefore(unit)) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+/** Tells whether the log record at `commitLogOffset` is message `queueOffset` of the queue. */
+export type RecordCheckOfUnit = (
+  commitLogOffset: number,
+  queue: ConsumeQueue,
+  queueOffset: number,
+) => Promise<boolean>
+
+/** Some consecutive units of a queue. */
+export class UnitBlock {
+  readonly count: number
+  readonly #bytes: Buffer
+
+  constructor(bytes: Buffer, count: number) {
+    this.#bytes = bytes
+    this.count = count
+  }
+
+  commitLogOffset(index: number): number {
+    return readInt64Loose(this.#bytes, index * UNIT_BYTES + AT_OFFSET)
+  }
+
+  size(index: number): number {
+    return this.#bytes.readInt32BE(index * UNIT_BYTES + AT_SIZE)
+  }
+
+  tagsCode(index: number): number {
+    return readInt64Loose(this.#bytes, index * UNIT_BYTES + AT_TAGS)
+  }
+}

@@ -1,0 +1,128 @@
+import { BrokerError, crc32, readInt64Loose, writeInt64 } from '../../core/base/index.ts'
+import { type Files, readWholeFile } from '../../core/platform/index.ts'
+
+/**
+ * The manifest: one snapshot of how far everything is durable. Two copies are written in turn, so
+ * that a torn write leaves the other. See docs/formats/manifest.md.
+ */
+export interface Manifest {
+  /** Grows by one with each copy written. */
+  readonly generation: number
+  /** R: every record of the log below it is applied to all the files listed. */
+  readonly appliedOffset: number
+  /** Set by a clean stop: lets a start see whether Apache had the folder open meanwhile. */
+  readonly cleanStop: CleanStop | undefined
+  /** One entry per participant (levels, ladder, parked), in a shape of its own. */
+  readonly sections: Readonly<Record<string, unknown>>
+}
+
+export interface CleanStop {
+  readonly endOffset: number
+  /** CRC-32 of `config/delayOffset.json` as it was written. */
+  readonly exportsCrc: number
+}
+
+const MAGIC = 0x4f52_5259 // "ORRY"
+const VERSION = 1
+const HEADER_BYTES = 32
+const PAYLOAD_BYTES_MAX = 256 * 1024 * 1024
+
+const AT_MAGIC = 0
+const AT_VERSION = 4
+const AT_GENERATION = 8
+const AT_PAYLOAD_BYTES = 16
+const AT_PAYLOAD_CRC = 20
+const AT_HEADER_CRC = 28
+
+const COPIES = ['manifest-a', 'manifest-b'] as const
+
+export function encodeManifest(manifest: Manifest): Buffer {
+  const payload = Buffer.from(
+    JSON.stringify({
+      appliedOffset: manifest.appliedOffset,
+      cleanStop: manifest.cleanStop,
+      sections: manifest.sections,
+    }),
+  )
+  const bytes = Buffer.alloc(HEADER_BYTES + payload.length)
+  bytes.writeUInt32BE(MAGIC, AT_MAGIC)
+  bytes.writeUInt32BE(VERSION, AT_VERSION)
+  writeInt64(bytes, manifest.generation, AT_GENERATION)
+  bytes.writeUInt32BE(payload.length, AT_PAYLOAD_BYTES)
+  bytes.writeUInt32BE(crc32(payload, 0, payload.length), AT_PAYLOAD_CRC)
+  bytes.writeUInt32BE(crc32(bytes, 0, AT_HEADER_CRC), AT_HEADER_CRC)
+  payload.copy(bytes, HEADER_BYTES)
+  return bytes
+}
+
+/** Returns `undefined` for anything that is not a whole, undamaged copy. */
+export function decodeManifest(bytes: Buffer): Manifest | undefined {
+  if (bytes.length < HEADER_BYTES) return undefined
+  if (bytes.readUInt32BE(AT_MAGIC) !== MAGIC) return undefined
+  if (bytes.readUInt32BE(AT_HEADER_CRC) !== crc32(bytes, 0, AT_HEADER_CRC)) return undefined
+  const version = bytes.readUInt32BE(AT_VERSION)
+  if (version !== VERSION) {
+    throw new BrokerError('STORE_DAMAGED', { file: 'manifest', version, supported: VERSION })
+  }
+  const payloadBytes = bytes.readUInt32BE(AT_PAYLOAD_BYTES)
+  const end = HEADER_BYTES + payloadBytes
+  if (payloadBytes > PAYLOAD_BYTES_MAX || bytes.length < end) return undefined
+  if (bytes.readUInt32BE(AT_PAYLOAD_CRC) !== crc32(bytes, HEADER_BYTES, end)) return undefined
+  const payload = JSON.parse(bytes.toString('utf8', HEADER_BYTES, end)) as Omit<
+    Manifest,
+    'generation'
+  >
+  return {
+    generation: readInt64Loose(bytes, AT_GENERATION),
+    appliedOffset: payload.appliedOffset,
+    cleanStop: payload.cleanStop,
+    sections: payload.sections,
+  }
+}
+
+/** Reads and writes the two copies in `directory`. */
+export class ManifestFile {
+  readonly #files: Files
+  readonly #directory: string
+
+  constructor(files: Files, directory: string) {
+    this.#files = files
+    this.#directory = directory
+  }
+
+  /**
+   * The newest whole copy, or `undefined` in a new store.
+   *
+   * @throws BrokerError `STORE_DAMAGED` when copies exist and none can be read.
+   */
+  async read(): Promise<Manifest | undefined> {
+    let newest: Manifest | undefined
+    let damaged = 0
+    for (const name of COPIES) {
+      const bytes = await readWholeFile(this.#files, `${this.#directory}/${name}`)
+      if (bytes === undefined || bytes.length === 0) continue
+      const manifest = decodeManifest(bytes)
+      if (manifest === undefined) damaged++
+      else if (newest === undefined || manifest.generation > newest.generation) newest = manifest
+    }
+    if (newest === undefined && damaged === COPIES.length) {
+      throw new BrokerError('STORE_DAMAGED', { file: `${this.#directory}/manifest-a and -b` })
+    }
+    return newest
+  }
+
+  /** Durable when it resolves. Overwrites the older copy only. */
+  async write(manifest: Manifest): Promise<void> {
+    const name = manifest.generation % 2 === 1 ? COPIES[0] : COPIES[1]
+    const file = await this.#files.open(`${this.#directory}/${name}`, 'write')
+    try {
+      const bytes = encodeManifest(manifest)
+      await file.truncate(bytes.length)
+      await file.write([bytes], 0)
+      await file.datasync()
+    } finally {
+      await file.close()
+    }
+    if (manifest.generation <= 2) await this.#files.syncDirectory(this.#directory)
+  }
+}

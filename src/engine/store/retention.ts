@@ -1,0 +1,83 @@
+import type { Platform, Timer } from '../../core/platform/index.ts'
+import { recordSize, recordStoreTimeMs } from '../../model/message/index.ts'
+import type { QueueTable } from './queue-table.ts'
+import type { SegmentFiles } from './segment-files.ts'
+
+const LOOK_MS = 10_000
+/** Enough of a record to read its store time, with hosts of either length. */
+const HEAD_BYTES = 128
+
+/** Says up to which log offset records may go; whoever still needs older ones holds it back. */
+export type RetentionFence = () => number
+
+/**
+ * Removes log segments whose newest message is older than the retention. A fence of each timer
+ * store and of the checkpoint keeps what is still needed: nothing that waits is ever removed.
+ */
+export class Retention {
+  readonly #platform: Platform
+  readonly #retentionMs: number
+  readonly #segments: SegmentFiles
+  readonly #queues: QueueTable
+  readonly #fences: readonly RetentionFence[]
+  #timer: Timer | undefined
+  #isStopped = false
+  #running: Promise<void> | undefined
+
+  constructor(parts: {
+    platform: Platform
+    retentionMs: number
+    segments: SegmentFiles
+    queues: QueueTable
+    fences: readonly RetentionFence[]
+  }) {
+    this.#platform = parts.platform
+    this.#retentionMs = parts.retentionMs
+    this.#segments = parts.segments
+    this.#queues = parts.queues
+    this.#fences = parts.fences
+  }
+
+  start(): void {
+    this.#timer = this.#platform.timers.after(LOOK_MS, () => {
+      this.#running = this.#look()
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#timer?.cancel()
+    await this.#running
+  }
+
+  async #look(): Promise<void> {
+    try {
+      await this.#clean()
+    } catch (error) {
+      this.#platform.log.error('old log segments could not be removed', error)
+    }
+    if (!this.#isStopped) this.start()
+  }
+
+  async #clean(): Promise<void> {
+    const before = this.#segments.firstOffset
+    const oldestMs = this.#platform.clock.timeMs() - this.#retentionMs
+    const fence = Math.min(...this.#fences.map(offset => offset()))
+    for (const base of [...this.#segments.bases].slice(1)) {
+      // The first message of the next segment is younger than all of this one.
+      if (base > fence || (await this.#storeTimeAt(base)) > oldestMs) break
+      await this.#segments.removeBefore(base)
+    }
+    const first = this.#segments.firstOffset
+    if (first === before) return
+    for (const queue of this.#queues.all()) await queue.trim(first)
+    this.#platform.log.info('removed old log segments', { minOffset: first })
+  }
+
+  /** Infinity when there is no record yet. */
+  async #storeTimeAt(offset: number): Promise<number> {
+    const head = Buffer.alloc(HEAD_BYTES)
+    await this.#segments.read(head, offset)
+    return recordSize(head, 0) === 0 ? Infinity : recordStoreTimeMs(head, 0)
+  }
+}
