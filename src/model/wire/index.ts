@@ -22,3 +22,59 @@ export {
 } from './header.ts'
 export { SendHeader, sendHeaderFrom } from './send-header.ts'
 export { scanSendHeader } from './send-header-scanner.ts'
+export {
+  parseDialect,
+  stringifyObjectMap,
+  type DialectLimits,
+  type DialectObject,
+  type DialectValue,
+} from './json-dialect.ts'
+export { BodyObject, bodyObject } from './bodies/body-object.ts'
+export { decodeCheckClient, encodeCheckClient, type CheckClient } from './bodies/check-client.ts'
+export { decodeClusterInfo, encodeClusterInfo, type ClusterInfo } from './bodies/cluster-info.ts'
+export { decodeConsumerList, encodeConsumerList } from './bodies/consumer-list.ts'
+export {
+  decodeHeartbeat,
+  encodeHeartbeat,
+  type ConsumerData,
+  type ConsumeType,
+  type Heartbeat,
+  type MessageModel,
+} from './bodies/heartbeat.ts'
+export { decodeKvTable, encodeKvTable } from './bodies/kv-table.ts'
+export {
+  decodeLockBatch,
+  decodeLockedQueues,
+  encodeLockBatch,
+  encodeLockedQueues,
+  type LockBatch,
+} from './bodies/lock-batch.ts'
+export type { MessageQueue } from './bodies/message-queue.ts'
+export type { SubscriptionData } from './bodies/subscription.ts'
+export {
+  decodeSubscriptionGroupConfig,
+  defaultSubscriptionGroupConfig,
+  encodeSubscriptionGroupConfig,
+  subscriptionGroupConfigFrom,
+  subscriptionGroupConfigJson,
+  type SubscriptionGroupConfig,
+} from './bodies/subscription-group-config.ts'
+export {
+  decodeTopicConfig,
+  encodeTopicConfig,
+  topicConfigFrom,
+  topicConfigJson,
+  type TopicConfig,
+  type TopicFilterType,
+} from './bodies/topic-config.ts'
+export {
+  decodeTopicRoute,
+  encodeTopicRoute,
+  PERM_INHERIT,
+  PERM_READ,
+  PERM_WRITE,
+  type BrokerData,
+  type QueueData,
+  type TopicRoute,
+} from './bodies/topic-route.ts'
+export { decodeTopicStats, encodeTopicStats, type QueueStats } from './bodies/topic-stats.ts'

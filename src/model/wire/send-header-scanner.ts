@@ -13,6 +13,7 @@ const MINUS = 0x2d
 const ZERO = 0x30
 const NINE = 0x39
 const LETTER_A = 0x61
+const BLANK = 0x20
 const LOWEST_PRINTED = 0x20
 const LOWEST_NOT_ASCII = 0x80
 
@@ -130,13 +131,15 @@ function scanFields(frame: FrameView, start: number, into: SendHeader): number {
   do {
     const nameStart = skipBlanks(frame, position + 1) + 1
     if (buffer[nameStart - 1] !== QUOTE) return UNUSUAL
-    const nameEnd = plainEnd(frame, nameStart)
+    const isLetter = buffer[nameStart + 1] === QUOTE
+    const nameEnd = isLetter ? nameStart + 1 : plainEnd(frame, nameStart)
     if (nameEnd === UNUSUAL) return UNUSUAL
     position = valueStart(frame, nameEnd)
     if (position === UNUSUAL || buffer[position] !== QUOTE) return UNUSUAL
-    const index = long
-      ? longIndex(buffer, nameStart, nameEnd)
-      : shortIndex(buffer, nameStart, nameEnd)
+    let index = OTHER_FIELD
+    if (long) index = longIndex(buffer, nameStart, nameEnd)
+    else if (isLetter) index = shortIndex(buffer[nameStart] ?? 0)
+    if (index === UNUSUAL) return UNUSUAL
     position = scanField(frame, position + 1, index, into)
     if (position === UNUSUAL) return UNUSUAL
     seen |= 1 << index
@@ -147,9 +150,13 @@ function scanFields(frame: FrameView, start: number, into: SendHeader): number {
 }
 
 /** Place of a short name in the alphabet; `OTHER_FIELD` for what is not read. */
-function shortIndex(buffer: Buffer, start: number, end: number): number {
-  const index = (buffer[start] ?? 0) - LETTER_A
-  return end === start + 1 && index >= 0 && index < LONG_NAMES.length ? index : OTHER_FIELD
+function shortIndex(byte: number): number {
+  const index = byte - LETTER_A
+  if (index >= 0 && index < LONG_NAMES.length) return index
+  // A backslash or a byte that is not a character of its own.
+  return byte === BACKSLASH || byte < LOWEST_PRINTED || byte >= LOWEST_NOT_ASCII
+    ? UNUSUAL
+    : OTHER_FIELD
 }
 
 function longIndex(buffer: Buffer, start: number, end: number): number {
@@ -162,26 +169,63 @@ function longIndex(buffer: Buffer, start: number, end: number): number {
 
 /** Reads one field whose value's first byte is at `start`; returns the position behind it. */
 function scanField(frame: FrameView, start: number, index: number, into: SendHeader): number {
-  if (index === PROPERTIES) return scanProperties(frame, start, into)
-  if (index === OTHER_FIELD) return stringEnd(frame, start)
-  const end = plainEnd(frame, start)
-  if (end === UNUSUAL) return UNUSUAL
-  const { buffer } = frame
   switch (index) {
     case 0:
-      into.producerGroup = textIn(buffer, start, end, into.producerGroup)
-      return end + 1
+      if (isQuoted(frame, start, into.producerGroup)) return start + into.producerGroup.length + 1
+      return scanText(frame, start, index, into)
     case 1:
-      into.topic = textIn(buffer, start, end, into.topic)
-      return end + 1
+      if (isQuoted(frame, start, into.topic)) return start + into.topic.length + 1
+      return scanText(frame, start, index, into)
     case 2:
     case 10:
-      return end + 1
+    case OTHER_FIELD:
+      return stringEnd(frame, start)
+    case PROPERTIES:
+      return scanProperties(frame, start, into)
     case 12:
-      return scanBatch(buffer, start, end, into)
+      return scanBatch(frame, start, into)
     default:
-      return setNumber(into, index, numberIn(buffer, start, end)) ? end + 1 : UNUSUAL
+      return scanNumber(frame, start, index, into)
   }
+}
+
+/** True when the string at `start` is `text`; false also when that holds what JSON escapes. */
+function isQuoted(frame: FrameView, start: number, text: string): boolean {
+  const { buffer, headerEnd } = frame
+  const end = start + text.length
+  if (end >= headerEnd || buffer[end] !== QUOTE) return false
+  for (let index = 0; index < text.length; index++) {
+    const byte = buffer[start + index] ?? 0
+    if (byte !== text.charCodeAt(index) || byte === QUOTE || byte === BACKSLASH) return false
+    if (byte < LOWEST_PRINTED || byte >= LOWEST_NOT_ASCII) return false
+  }
+  return true
+}
+
+function scanText(frame: FrameView, start: number, index: number, into: SendHeader): number {
+  const end = plainEnd(frame, start)
+  if (end === UNUSUAL) return UNUSUAL
+  const text = frame.buffer.toString('latin1', start, end)
+  if (index === 0) into.producerGroup = text
+  else into.topic = text
+  return end + 1
+}
+
+/** Reads digits up to a quote; `UNUSUAL` when there is anything else or too much of them. */
+function scanNumber(frame: FrameView, start: number, index: number, into: SendHeader): number {
+  const { buffer } = frame
+  const first = buffer[start] === MINUS ? start + 1 : start
+  const last = Math.min(first + SAFE_DIGITS_MAX, frame.headerEnd - 1)
+  let value = 0
+  let position = first
+  while (position < last) {
+    const digit = (buffer[position] ?? 0) - ZERO
+    if (digit < 0 || digit > 9) break
+    value = 10 * value + digit
+    position++
+  }
+  if (position === first || buffer[position] !== QUOTE) return UNUSUAL
+  return setNumber(into, index, first === start ? value : 0 - value) ? position + 1 : UNUSUAL
 }
 
 function setNumber(into: SendHeader, index: number, value: number): boolean {
@@ -212,39 +256,41 @@ function setNumber(into: SendHeader, index: number, value: number): boolean {
   }
 }
 
-function scanBatch(buffer: Buffer, start: number, end: number, into: SendHeader): number {
-  const isTrue = end - start === 4 && isText(buffer, start, 'true')
-  if (!isTrue && !(end - start === 5 && isText(buffer, start, 'false'))) return UNUSUAL
+function scanBatch(frame: FrameView, start: number, into: SendHeader): number {
+  const isTrue = isQuoted(frame, start, 'true')
+  if (!isTrue && !isQuoted(frame, start, 'false')) return UNUSUAL
   into.batch = isTrue || into.code === REQUEST_CODE.SEND_BATCH_MESSAGE
-  return end + 1
+  return isTrue ? start + 5 : start + 6
 }
 
-/** Properties have escapes in every header, and often text that is not ASCII. */
+/** Properties have escapes in every header: the engine's own parser undoes them fastest. */
 function scanProperties(frame: FrameView, start: number, into: SendHeader): number {
-  const behind = stringEnd(frame, start)
-  if (behind === UNUSUAL) return UNUSUAL
-  const { buffer } = frame
-  let union = 0
-  for (let position = start; position < behind; position++) union |= buffer[position] ?? 0
-  const text =
-    union < LOWEST_NOT_ASCII
-      ? buffer.toString('latin1', start - 1, behind)
-      : buffer.toString('utf8', start - 1, behind)
+  const { buffer, headerEnd } = frame
+  let end = buffer.indexOf(QUOTE, start)
+  while (end !== -1 && isEscaped(buffer, end)) end = buffer.indexOf(QUOTE, end + 1)
+  if (end === -1 || end >= headerEnd) return UNUSUAL
   try {
-    into.properties = JSON.parse(text) as string
-    return behind
+    into.properties = JSON.parse(buffer.toString('utf8', start - 1, end + 1)) as string
+    return end + 1
   } catch {
     // A bad escape: `decodeHeader` will say so.
     return UNUSUAL
   }
 }
 
+/** True when an odd number of backslashes stands before the byte at `position`. */
+function isEscaped(buffer: Buffer, position: number): boolean {
+  let first = position
+  while (buffer[first - 1] === BACKSLASH) first--
+  return (position - first) % 2 === 1
+}
+
 function skipBlanks(frame: FrameView, start: number): number {
   const { buffer, headerEnd } = frame
   let position = start
-  while (position < headerEnd) {
+  while (position < headerEnd && (buffer[position] ?? 0) <= BLANK) {
     const byte = buffer[position]
-    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) break
+    if (byte !== BLANK && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) break
     position++
   }
   return position
@@ -306,12 +352,6 @@ function numberIn(buffer: Buffer, start: number, end: number): number {
     value = 10 * value + digit
   }
   return negative ? 0 - value : value
-}
-
-/** The text from `start` to `end`: `previous` itself when it is the same, as it mostly is. */
-function textIn(buffer: Buffer, start: number, end: number, previous: string): string {
-  if (previous.length === end - start && isText(buffer, start, previous)) return previous
-  return buffer.toString('latin1', start, end)
 }
 
 /** True when the bytes from `start` on are those of an ASCII text. */
