@@ -20,7 +20,9 @@ export function exitCodeOf(error: unknown): ExitCode {
     case 'PARAMETER_INVALID':
     case 'DELAY_INVALID':
     case 'DELAY_NEGATIVE':
+    case 'DELIVER_TIME_INVALID':
     case 'DELIVER_TIME_IN_SECONDS':
+    case 'DURATION_INVALID':
     case 'TOPIC_NAME_INVALID':
     case 'GROUP_NAME_INVALID':
       return exitCodes.usage

@@ -36,6 +36,12 @@ test('docs/errors.md gives the wire code of every error and whether trying again
   expect(said).toEqual(expected)
 })
 
+test('docs/errors.md explains every error in words of its own', () => {
+  const sections = readText('docs/errors.md').split(/^### /m).slice(1)
+  const short = sections.filter(section => (section.split('\n\n')[2] ?? '').trim().length < 50)
+  expect(short).toEqual([])
+})
+
 test('docs/operations/configuration.md is what the table of options says', () => {
   const path = 'docs/operations/configuration.md'
   expect(headings(path)).toEqual(config.optionNames)
