@@ -38,7 +38,7 @@ test('docs/errors.md gives the wire code of every error and whether trying again
 
 test('docs/errors.md explains every error in words of its own', () => {
   const sections = readText('docs/errors.md').split(/^### /m).slice(1)
-  const short = sections.filter(section => (section.split('\n\n')[2] ?? '').trim().length < 50)
+  const short = sections.filter(section => (section.split('\n\n')[2] ?? '').trim().length < 30)
   expect(short).toEqual([])
 })
 
