@@ -28,6 +28,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
+          globalSetup: ['test/e2e/built-command.ts'],
           pool: 'forks',
           fileParallelism: false,
           testTimeout: 60_000,

@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { BuiltCommand, runCommand } from './built-command.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'orrery-e2e-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+let folderCount = 0
+
+function serveArguments(...more: readonly string[]): readonly string[] {
+  const data = join(folder, `data-${folderCount++}`)
+  return ['serve', '--nameserver-port=0', '--remoting-port=0', '--data', data, ...more]
+}
+
+test('serve tells all addresses in one JSON line, and ends with 0 on SIGTERM within 5 s', async () => {
+  const server = new BuiltCommand(serveArguments('--json'))
+  const ready: unknown = JSON.parse(await server.firstLine())
+  expect(ready).toMatchObject({
+    ready: true,
+    nameserver: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+    remoting: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+  })
+  const signalledMs = performance.now()
+  server.signal('SIGTERM')
+  const { code, stdout } = await server.outcome()
+  expect(code).toBe(0)
+  expect(performance.now() - signalledMs).toBeLessThan(5000)
+  expect(stdout.trimEnd().split('\n')).toHaveLength(1)
+})
+
+test('serve says in one sentence where it can be reached', async () => {
+  const server = new BuiltCommand(serveArguments())
+  expect(await server.firstLine()).toMatch(
+    /^orrery \S+ is ready: name server \S+:\d+, broker \S+:\d+, data in \//,
+  )
+  server.signal('SIGINT')
+  expect((await server.outcome()).code).toBe(0)
+})
+
+test('a second serve on the same folder is refused with a sentence and 3', async () => {
+  const args = serveArguments()
+  const first = new BuiltCommand(args)
+  await first.firstLine()
+  const second = await runCommand(args)
+  expect(second.code).toBe(3)
+  expect(second.stdout).toBe('')
+  expect(second.stderr).toContain('another process has this data folder open')
+  first.signal('SIGTERM')
+  expect((await first.outcome()).code).toBe(0)
+})
+
+test('a port in use is refused with a sentence and 3', async () => {
+  const first = new BuiltCommand(serveArguments('--json'))
+  const [, port = ''] = /"nameserver":"[^"]*:(\d+)"/.exec(await first.firstLine()) ?? []
+  const second = await runCommand(serveArguments('--nameserver-port', port))
+  expect(second.code).toBe(3)
+  expect(second.stderr).toContain('[ADDRESS_IN_USE]')
+  first.signal('SIGTERM')
+  await first.outcome()
+})
+
+test('wrong options of every source are listed at once, with 2', async () => {
+  const config = join(folder, 'wrong.json')
+  writeFileSync(config, '{"retention":"soon"}')
+  const { code, stderr } = await runCommand(
+    serveArguments('--config', config, '--flush', 'later', '--timer-store', 'wheel'),
+    { env: { ORRERY_LOG_LEVEL: 'loud' } },
+  )
+  expect(code).toBe(2)
+  for (const name of ['retention', 'flush', 'timer.store', 'logLevel']) {
+    expect(stderr).toContain(`\n  ${name}: `)
+  }
+})
+
+test('an unknown flag or command is wrong use, 2; help is none, 0', async () => {
+  expect((await runCommand(['serve', '--colour', 'blue'])).code).toBe(2)
+  expect((await runCommand(['dance'])).code).toBe(2)
+  const help = await runCommand(['serve', '--help'])
+  expect(help.code).toBe(0)
+  expect(help.stdout).toContain('--timer-delay-ms-max')
+})
