@@ -37,6 +37,7 @@ export {
   recordBornTimeMs,
   recordCommitLogOffset,
   recordFlag,
+  recordHasChecksum,
   recordMagic,
   recordPreparedOffset,
   recordProperties,

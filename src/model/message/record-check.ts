@@ -1,6 +1,6 @@
 import { crc32 } from '../../core/base/index.ts'
 import {
-  hasCrcProperty,
+  crcMarkCount,
   hostsEnd,
   propertiesStart,
   recordBodyCrc,
@@ -16,6 +16,8 @@ export type RecordDamage =
   | 'sizes disagree'
   | 'checksum of the record'
   | 'checksum of the body'
+  /** Of a record without checksum: no text ends so, but a write that was cut off does. */
+  | 'zeros at the end'
 
 export type RecordCheck =
   | { readonly kind: 'record'; readonly size: number }
@@ -24,6 +26,12 @@ export type RecordCheck =
   /** Nothing was written here, or fewer than 8 bytes are left. */
   | { readonly kind: 'end' }
   | { readonly kind: 'damaged'; readonly reason: RecordDamage }
+
+/**
+ * With so many of its ten fixed bytes the end of a record was the checksum before some of them
+ * went bad: the record must not pass as one of Apache's, which have none.
+ */
+const CRC_MARK_COUNT_MIN = 7
 
 const END: RecordCheck = { kind: 'end' }
 
@@ -93,14 +101,16 @@ function variablePartsFill(source: Buffer, position: number, size: number, magic
 
 function checksumDamage(source: Buffer, position: number): RecordDamage | undefined {
   const end = position + recordSize(source, position)
-  const written = writtenChecksum(source, end)
-  const hasProperty = hasCrcProperty(source, propertiesStart(source, position), end)
-  if (written < 0) return hasProperty ? 'checksum of the record' : bodyDamage(source, position)
+  const start = propertiesStart(source, position)
   const checksumEnd = end - layout.CRC_PROPERTY_SIZE_BYTES
-  const matches = (crc32(source, position, checksumEnd) & layout.CRC_MASK) === written
-  if (hasProperty) return matches ? undefined : 'checksum of the record'
-  // Digits that are right although their property has another name: the name was damaged.
-  return matches ? 'checksum of the record' : bodyDamage(source, position)
+  const markCount = checksumEnd < start ? 0 : crcMarkCount(source, end)
+  if (markCount < CRC_MARK_COUNT_MIN) {
+    const isTorn = end > start && source[end - 1] === 0
+    return isTorn ? 'zeros at the end' : bodyDamage(source, position)
+  }
+  if (markCount < layout.CRC_MARK_COUNT) return 'checksum of the record'
+  const actual = crc32(source, position, checksumEnd) & layout.CRC_MASK
+  return actual === writtenChecksum(source, end) ? undefined : 'checksum of the record'
 }
 
 /** The number in the place of the checksum's digits, -1 when something else is there. */

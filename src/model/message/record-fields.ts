@@ -110,15 +110,23 @@ export function propertiesStart(source: Buffer, position: number): number {
   return start + topicSize(source, start, recordMagic(source, position)) + 2
 }
 
-/** True when properties from `start` to `end` end with the checksum's property. */
-export function hasCrcProperty(source: Buffer, start: number, end: number): boolean {
-  const propertyStart = end - layout.CRC_PROPERTY_SIZE_BYTES
-  if (propertyStart < start || source[end - 1] !== layout.PAIR_END_CODE) return false
+/**
+ * True when the record ends with its checksum, as all do that we wrote. Apache leaves it out by
+ * default.
+ */
+export function recordHasChecksum(source: Buffer, position: number): boolean {
+  const end = position + recordSize(source, position)
+  return hasCrcProperty(source, propertiesStart(source, position), end)
+}
+
+/** How many of the bytes that every checksum's property has are at the `end` of these. */
+export function crcMarkCount(source: Buffer, end: number): number {
+  const start = end - layout.CRC_PROPERTY_SIZE_BYTES
+  let count = source[end - 1] === layout.PAIR_END_CODE ? 1 : 0
   for (let index = 0; index < layout.CRC_PROPERTY_START.length; index++) {
-    if (source[propertyStart + index] !== layout.CRC_PROPERTY_START[index]) return false
+    if (source[start + index] === layout.CRC_PROPERTY_START[index]) count++
   }
-  // The end of another property's name or value is not it.
-  return propertyStart === start || source[propertyStart - 1] === layout.PAIR_END_CODE
+  return count
 }
 
 /** The end of the store host: everything before the body is counted from here. */
@@ -147,4 +155,12 @@ function topicSize(source: Buffer, start: number, magic: number): number {
   return magic === layout.RECORD_MAGIC_V2
     ? source.readInt16BE(start - 2)
     : source.readInt8(start - 1)
+}
+
+/** True when properties from `start` to `end` end with the checksum's property. */
+function hasCrcProperty(source: Buffer, start: number, end: number): boolean {
+  const propertyStart = end - layout.CRC_PROPERTY_SIZE_BYTES
+  if (propertyStart < start || crcMarkCount(source, end) < layout.CRC_MARK_COUNT) return false
+  // The end of another property's name is not it.
+  return propertyStart === start || source[propertyStart - 1] === layout.PAIR_END_CODE
 }

@@ -41,6 +41,8 @@ export const PROPERTIES_SIZE_MAX_BYTES = 32_767
 export const CRC_PROPERTY_SIZE_BYTES = 20
 export const CRC_PROPERTY_START: Buffer = Buffer.from('__CRC32#\u0001')
 export const CRC_DIGIT_COUNT = 10
+/** The bytes of the property that are the same in every record. */
+export const CRC_MARK_COUNT = 10
 export const PAIR_END_CODE = 2
 
 /** Bits of the system flag. */
