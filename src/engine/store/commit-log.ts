@@ -182,7 +182,7 @@ export class CommitLog {
     const segmentEnd = end + room
     bytes.copyWithin(this.#buffer.position(segmentEnd), position, position + size)
     bytes.writeUInt32BE(room, position)
-    bytes.writeUInt32BE(BLANK_MAGIC, position + 4)
+    bytes.writeInt32BE(BLANK_MAGIC, position + 4)
     this.#buffer.accept(end, BLANK_BYTES)
     this.#blanks.push({ offset: end, segmentEnd })
     return segmentEnd
