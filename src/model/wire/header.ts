@@ -111,7 +111,8 @@ function extFields(value: unknown): ExtFields {
 
 /** A fresh object for custom fields, without a prototype. */
 export function emptyFields(): ExtFields {
-  return Object.create(null) as ExtFields
+  const fields: ExtFields = Object.create(null)
+  return fields
 }
 
 const BINARY_HEADER_BYTES_MIN = 21

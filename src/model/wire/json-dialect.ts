@@ -1,4 +1,4 @@
-import { BrokerError } from '../../core/base/index.ts'
+import { assert, BrokerError } from '../../core/base/index.ts'
 
 /** A value of the dialect. Objects have no prototype. */
 export type DialectValue =
@@ -85,7 +85,7 @@ class Parser {
   }
 
   #object(depth: number): DialectObject {
-    const object = Object.create(null) as Record<string, DialectValue>
+    const object: Record<string, DialectValue> = Object.create(null)
     this.#position++
     if (this.#takes('}')) return object
     do {
@@ -128,12 +128,7 @@ class Parser {
       if (unit === 0x5c) end++
     }
     this.#position = end + 1
-    const quoted = this.#text.slice(start, end + 1)
-    try {
-      return JSON.parse(quoted) as string
-    } catch (error) {
-      throw new BrokerError('PARAMETER_INVALID', { json: 'bad string', position: start }, error)
-    }
+    return unquoted(this.#text.slice(start, end + 1), start)
   }
 
   #number(): number {
@@ -174,6 +169,17 @@ class Parser {
     const found = this.#text[this.#position] ?? 'end of text'
     return new BrokerError('PARAMETER_INVALID', { json: found, position: this.#position })
   }
+}
+
+function unquoted(quoted: string, position: number): string {
+  let text: unknown
+  try {
+    text = JSON.parse(quoted)
+  } catch (error) {
+    throw new BrokerError('PARAMETER_INVALID', { json: 'bad string', position }, error)
+  }
+  assert(typeof text === 'string', 'a text in quotes must be a string')
+  return text
 }
 
 /**

@@ -270,7 +270,9 @@ function scanProperties(frame: FrameView, start: number, into: SendHeader): numb
   while (end !== -1 && isEscaped(buffer, end)) end = buffer.indexOf(QUOTE, end + 1)
   if (end === -1 || end >= headerEnd) return UNUSUAL
   try {
-    into.properties = JSON.parse(buffer.toString('utf8', start - 1, end + 1)) as string
+    const text: unknown = JSON.parse(buffer.toString('utf8', start - 1, end + 1))
+    if (typeof text !== 'string') return UNUSUAL
+    into.properties = text
     return end + 1
   } catch {
     // A bad escape: `decodeHeader` will say so.

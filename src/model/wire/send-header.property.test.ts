@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { BrokerError } from '../../core/base/index.ts'
 import { FrameView } from './frame-decoder.ts'
@@ -137,7 +137,7 @@ const usual = {
 test('the scanner reads what Java sends', () => {
   const into = new SendHeader()
   expect(scanSendHeader(frameOf(JSON.stringify(usual)), into)).toBe(true)
-  expect({ ...into }).toEqual({
+  expect(into).toMatchObject({
     code: 310,
     opaque: 99,
     flag: 2,
