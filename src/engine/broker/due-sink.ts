@@ -1,0 +1,146 @@
+import { BrokerError } from '../../core/base/index.ts'
+import type { Clock } from '../../core/platform/index.ts'
+import {
+  appendProperty,
+  findProperty,
+  groupOfTopic,
+  isReservedForSending,
+  isRetryTopic,
+  PROPERTY,
+  recordBodyEnd,
+  recordBodyStart,
+  recordBornHostBytes,
+  recordBornTimeMs,
+  recordFlag,
+  recordProperties,
+  recordReconsumeTimes,
+  recordSysFlag,
+  removeProperties,
+  tagsCodeOf,
+  type RecordDraft,
+} from '../../model/message/index.ts'
+import { PERM_WRITE } from '../../model/wire/index.ts'
+import type { DueOutcome, DueSink } from '../timer/index.ts'
+import type { GroupTable } from './groups.ts'
+import type { ConsumeQueue } from '../store/index.ts'
+import type { Statistics } from './statistics.ts'
+import type { Topic, TopicTable } from './topics.ts'
+
+/** Queues of a target topic that has vanished since the message was accepted. */
+const WISHED_QUEUE_COUNT = 4
+const PUBLISHED: readonly string[] = [PROPERTY.ORRERY_TIMER_ID]
+const NOTHING = Buffer.alloc(0)
+
+/** What due messages are written to. */
+export interface DueStore {
+  queue(topic: string, queueId: number): ConsumeQueue
+  /** See `Store.appendDue`. */
+  appendDue(draft: RecordDraft, queue: ConsumeQueue, tagsCode: number, storeTimeMs: number): number
+}
+
+export interface DueSinkParts {
+  readonly store: DueStore
+  readonly topics: TopicTable
+  readonly groups: GroupTable
+  readonly statistics: Statistics
+  readonly clock: Clock
+  /** As in `PutOptions`. */
+  readonly storeHost: Buffer
+}
+
+/** Publishes due messages: a copy of the accept record under its real topic and queue. */
+export class BrokerDueSink implements DueSink {
+  readonly #parts: DueSinkParts
+  readonly #draft: RecordDraft
+
+  constructor(parts: DueSinkParts) {
+    this.#parts = parts
+    const { storeHost } = parts
+    this.#draft = {
+      topic: NOTHING,
+      queueId: 0,
+      flag: 0,
+      sysFlag: 0,
+      bornTimeMs: 0,
+      bornHost: storeHost,
+      storeHost,
+      reconsumeTimes: 0,
+      preparedTransactionOffset: 0,
+      body: NOTHING,
+      bodyStart: 0,
+      bodyEnd: 0,
+      properties: '',
+    }
+  }
+
+  deliver(source: Buffer, position: number, timerId: number): DueOutcome {
+    const { store, statistics, clock } = this.#parts
+    const accepted = recordProperties(source, position)
+    const topic = this.#target(findProperty(accepted, PROPERTY.REAL_TOPIC) ?? '')
+    if (topic === undefined) return 'refused'
+    const queueId = realQueueId(findProperty(accepted, PROPERTY.REAL_QID), topic)
+    const draft = this.#draft
+    draft.topic = topic.topicBytes
+    draft.queueId = queueId
+    draft.flag = recordFlag(source, position)
+    draft.sysFlag = recordSysFlag(source, position)
+    draft.bornTimeMs = recordBornTimeMs(source, position)
+    draft.bornHost = recordBornHostBytes(source, position)
+    draft.reconsumeTimes = recordReconsumeTimes(source, position)
+    draft.body = source
+    draft.bodyStart = recordBodyStart(source, position)
+    draft.bodyEnd = recordBodyEnd(source, position)
+    // A message that was published once and sent back carries the id of that earlier time.
+    const kept = removeProperties(accepted, PUBLISHED)
+    draft.properties = appendProperty(kept, PROPERTY.ORRERY_TIMER_ID, String(timerId))
+    const tagsCode = tagsCodeOf(findProperty(accepted, PROPERTY.TAGS))
+    const queue = (topic.queues[queueId] ??= store.queue(topic.name, queueId))
+    try {
+      store.appendDue(draft, queue, tagsCode, clock.timeMs())
+    } catch (error) {
+      return outcomeOf(error)
+    } finally {
+      // The source belongs to the caller: it must not live on through the draft.
+      draft.body = NOTHING
+      draft.bornHost = draft.storeHost
+    }
+    statistics.countPut(topic.name, 1, draft.bodyEnd - draft.bodyStart)
+    return 'appended'
+  }
+
+  /** `undefined` when there is no such topic, none can be made, or it does not permit writing. */
+  #target(name: string): Topic | undefined {
+    const topic = this.#parts.topics.find(name) ?? this.#create(name)
+    if (topic === undefined || isReservedForSending(name)) return undefined
+    const isWritable = (topic.perm & PERM_WRITE) !== 0 && topic.writeQueueCount > 0
+    return isWritable ? topic : undefined
+  }
+
+  #create(name: string): Topic | undefined {
+    const { topics, groups } = this.#parts
+    if (isReservedForSending(name)) return undefined
+    try {
+      const group = groupOfTopic(name)
+      if (group === undefined) return topics.createOnUse(name, WISHED_QUEUE_COUNT)
+      if (!isRetryTopic(name)) return topics.deadLetterTopicOf(group)
+      return topics.retryTopicOf(group, Math.max(1, groups.find(group)?.retryQueueCount ?? 1))
+    } catch (error) {
+      if (error instanceof BrokerError) return undefined
+      throw error
+    }
+  }
+}
+
+/** The queue chosen at accept, or another one when the topic has fewer now. */
+function realQueueId(text: string | undefined, topic: Topic): number {
+  const queueId = Number(text ?? '0')
+  if (!Number.isSafeInteger(queueId) || queueId < 0) return 0
+  return queueId % topic.writeQueueCount
+}
+
+/** A message that cannot become a record is refused; everything else is the log's, and passes. */
+function outcomeOf(error: unknown): DueOutcome {
+  if (!(error instanceof BrokerError)) throw error
+  const isRefusal = error.code === 'MESSAGE_TOO_LARGE' || error.code === 'PROPERTIES_TOO_LARGE'
+  return isRefusal ? 'refused' : 'busy'
+}

@@ -1,0 +1,333 @@
+import { BrokerError } from '../../core/base/index.ts'
+import type { Clock, Random } from '../../core/platform/index.ts'
+import {
+  appendProperty,
+  findProperty,
+  groupOfTopic,
+  isReservedForSending,
+  isRetryTopic,
+  PROPERTY,
+  SCHEDULE_TOPIC,
+  SYS_FLAG,
+  tagsCodeOf,
+  TIMER_TOPIC,
+  UniqueKeys,
+  type RecordDraft,
+} from '../../model/message/index.ts'
+import { resolveDelay, type DelayLimits } from '../../model/schedule/index.ts'
+import { PERM_WRITE } from '../../model/wire/index.ts'
+import type { ConsumeQueue } from '../store/index.ts'
+import {
+  addedProperties,
+  checkPropertiesSize,
+  checkSupported,
+  cleaned,
+  mayHaveDelay,
+  withoutDelay,
+} from './accepted-properties.ts'
+import { collectBatch, type BatchParts } from './put-batch.ts'
+import type { PutOutcome, PutRequest } from './put-request.ts'
+import type { Statistics } from './statistics.ts'
+import type { Topic, TopicTable } from './topics.ts'
+
+/** What a put writes to. */
+export interface PutStore {
+  queue(topic: string, queueId: number): ConsumeQueue
+  append(draft: RecordDraft, queue: ConsumeQueue, tagsCode: number, storeTimeMs: number): number
+  readonly lastQueueOffset: number
+}
+
+/** Where a message goes that a consumer sends to its group's retry topic. */
+export interface RetryRule {
+  /** Errors: GROUP_NOT_FOUND, TOO_MANY_TOPICS. */
+  targetOf(send: {
+    readonly topicName: string
+    readonly clientVersion: number
+    readonly reconsumeTimes: number
+    readonly maxReconsumeTimes: number | undefined
+  }): {
+    readonly topic: Topic
+    /** Tried too often: `topic` is the group's dead letter topic, and there is no delay. */
+    readonly isDeadLetter: boolean
+  }
+}
+
+export interface PutOptions {
+  readonly clusterName: string
+  /** What clients are told as the region; `DefaultRegion` at Apache. */
+  readonly regionId: string
+  /** Largest body of a message, and of a batch. */
+  readonly bodyBytesMax: number
+  /** IP and port as records carry them: 8 or 20 bytes. */
+  readonly storeHost: Buffer
+  readonly delay: DelayLimits
+}
+
+export interface PutParts {
+  readonly store: PutStore
+  readonly topics: TopicTable
+  readonly retry: RetryRule
+  readonly statistics: Statistics
+  readonly clock: Clock
+  readonly random: Random
+  readonly options: PutOptions
+}
+
+const NOTHING = Buffer.alloc(0)
+const NOT_TIMED = -1
+/** The only bits that a sender may set: compression and the kind of tags. */
+const SENDER_FLAGS = SYS_FLAG.COMPRESSED | SYS_FLAG.MULTI_TAGS | SYS_FLAG.COMPRESSION_MASK
+
+/**
+ * Takes messages in: checks them, resolves their deliver time and appends them to the log, plain
+ * ones under their topic, others under that of the timer store that holds them until then.
+ *
+ * Nothing here is durable when it returns: see `PutOutcome.commitLogOffset`.
+ */
+export class MessagePut {
+  readonly #store: PutStore
+  readonly #topics: TopicTable
+  readonly #retry: RetryRule
+  readonly #statistics: Statistics
+  readonly #clock: Clock
+  readonly #random: Random
+  readonly #options: PutOptions
+  readonly #uniqueKeys: UniqueKeys
+  readonly #added: string
+  readonly #timerTopic: Topic
+  readonly #scheduleTopic: Topic
+  readonly #draft: RecordDraft
+  /** Of the latest message that had a delay; `NOT_TIMED` when no timer holds it. */
+  #deliverTimeMs = NOT_TIMED
+  readonly #batch: BatchParts = { flags: [], bodyStarts: [], bodyEnds: [], properties: [] }
+
+  constructor(parts: PutParts) {
+    this.#store = parts.store
+    this.#topics = parts.topics
+    this.#retry = parts.retry
+    this.#statistics = parts.statistics
+    this.#clock = parts.clock
+    this.#random = parts.random
+    this.#options = parts.options
+    this.#uniqueKeys = new UniqueKeys(parts.random, parts.clock)
+    this.#added = addedProperties(parts.options.regionId, parts.options.clusterName)
+    this.#timerTopic = parts.topics.get(TIMER_TOPIC)
+    this.#scheduleTopic = parts.topics.get(SCHEDULE_TOPIC)
+    this.#draft = emptyDraft(parts.options.storeHost)
+  }
+
+  /**
+   * Appends one message.
+   *
+   * Errors: TOPIC_NAME_INVALID, TOPIC_NOT_FOUND, TOPIC_NOT_WRITABLE, TOPIC_RESERVED,
+   * TOO_MANY_TOPICS, QUEUE_OUT_OF_RANGE, GROUP_NOT_FOUND (retry topics), NOT_SUPPORTED,
+   * MESSAGE_TOO_LARGE, PROPERTIES_TOO_LARGE, those of a delay, those of `Store.append`.
+   */
+  put(request: PutRequest, outcome: PutOutcome): void {
+    this.#checkBody(request)
+    checkSupported(request.properties)
+    let topic: Topic
+    let { properties } = request
+    if (isRetryTopic(request.topic)) {
+      const target = this.#retryTarget(request)
+      topic = target.topic
+      if (target.isDeadLetter) properties = withoutDelay(properties)
+    } else {
+      topic = this.#writableTopic(request)
+    }
+    const draft = this.#draft
+    fill(draft, request)
+    draft.queueId = this.#queueId(topic, request.queueId)
+    draft.properties = this.#completed(cleaned(properties), outcome)
+    outcome.topic = topic.name
+    outcome.queueId = draft.queueId
+    outcome.batchOffsets.length = 0
+    outcome.topicDurable = topic.durable
+    outcome.deliverTimeMs = NOT_TIMED
+    if (mayHaveDelay(properties)) {
+      outcome.commitLogOffset = this.#appendDelayed(draft, topic, request.nowMs)
+      outcome.deliverTimeMs = this.#deliverTimeMs
+    } else {
+      outcome.commitLogOffset = this.#appendPlain(draft, topic, request.nowMs)
+    }
+    outcome.queueOffset = this.#store.lastQueueOffset
+  }
+
+  /**
+   * Appends a message of the broker's own making, addressed to its real topic and queue, with the
+   * delay that its properties ask for. Changes the draft. Returns its commit log offset.
+   *
+   * Errors: those of `Store.append`.
+   */
+  putDraft(draft: RecordDraft, topic: Topic): number {
+    checkPropertiesSize(draft.properties)
+    return this.#appendDelayed(draft, topic, this.#clock.timeMs())
+  }
+
+  /**
+   * Appends the messages of a batch to one queue, all or, when one cannot be taken, none.
+   *
+   * Errors: as `put`; MESSAGE_INVALID when the body is no batch, when a message has a property
+   * that asks for a delay, and for a retry topic.
+   */
+  putBatch(request: PutRequest, outcome: PutOutcome): void {
+    this.#checkBody(request)
+    checkSupported(request.properties)
+    if (groupOfTopic(request.topic) !== undefined) {
+      throw new BrokerError('MESSAGE_INVALID', { problem: 'a batch cannot go to this topic' })
+    }
+    const topic = this.#writableTopic(request)
+    const queueId = this.#queueId(topic, request.queueId)
+    collectBatch(request, this.#batch, sent => this.#completed(cleaned(sent), outcome))
+    fill(this.#draft, request)
+    outcome.topic = topic.name
+    outcome.queueId = queueId
+    outcome.deliverTimeMs = NOT_TIMED
+    outcome.topicDurable = topic.durable
+    this.#appendBatch(topic, request.nowMs, outcome)
+  }
+
+  #appendBatch(topic: Topic, nowMs: number, outcome: PutOutcome): void {
+    const { flags, bodyStarts, bodyEnds, properties } = this.#batch
+    const draft = this.#draft
+    const { batchOffsets } = outcome
+    batchOffsets.length = 0
+    for (let index = 0; index < flags.length; index++) {
+      draft.flag = flags[index] ?? 0
+      draft.bodyStart = bodyStarts[index] ?? 0
+      draft.bodyEnd = bodyEnds[index] ?? 0
+      draft.queueId = outcome.queueId
+      draft.properties = properties[index] ?? ''
+      outcome.commitLogOffset = this.#appendPlain(draft, topic, nowMs)
+      if (index === 0) outcome.queueOffset = this.#store.lastQueueOffset
+      batchOffsets.push(outcome.commitLogOffset)
+    }
+  }
+
+  #checkBody(request: PutRequest): void {
+    const bodyBytes = request.bodyEnd - request.bodyStart
+    const { bodyBytesMax } = this.#options
+    if (bodyBytes > bodyBytesMax) {
+      throw new BrokerError('MESSAGE_TOO_LARGE', { bodyBytes, bodyBytesMax })
+    }
+    const { sysFlag } = request
+    if ((sysFlag & SYS_FLAG.TRANSACTION_MASK) !== 0) {
+      throw new BrokerError('NOT_SUPPORTED', { feature: 'transactions', sysFlag })
+    }
+  }
+
+  #writableTopic(request: PutRequest): Topic {
+    const { topic: name } = request
+    if (isReservedForSending(name)) throw new BrokerError('TOPIC_RESERVED', { topic: name })
+    const topic =
+      this.#topics.find(name) ?? this.#topics.createOnUse(name, request.wishedQueueCount)
+    if ((topic.perm & PERM_WRITE) === 0 || topic.writeQueueCount === 0) {
+      throw new BrokerError('TOPIC_NOT_WRITABLE', { topic: name })
+    }
+    return topic
+  }
+
+  #retryTarget(request: PutRequest): ReturnType<RetryRule['targetOf']> {
+    const { topic: topicName, clientVersion, reconsumeTimes, maxReconsumeTimes } = request
+    return this.#retry.targetOf({ topicName, clientVersion, reconsumeTimes, maxReconsumeTimes })
+  }
+
+  #queueId(topic: Topic, asked: number): number {
+    if (asked < 0) return this.#random.below(topic.writeQueueCount)
+    const queueCount = Math.max(topic.readQueueCount, topic.writeQueueCount)
+    if (asked < queueCount) return asked
+    throw new BrokerError('QUEUE_OUT_OF_RANGE', { topic: topic.name, queueId: asked, queueCount })
+  }
+
+  /** With a unique key and what every message gets; notes the key. */
+  #completed(properties: string, outcome: PutOutcome): string {
+    const uniqueKey = findProperty(properties, PROPERTY.UNIQ_KEY)
+    outcome.uniqueKey = uniqueKey ?? this.#uniqueKeys.next()
+    const withKey =
+      uniqueKey === undefined
+        ? appendProperty(properties, PROPERTY.UNIQ_KEY, outcome.uniqueKey)
+        : endedProperties(properties)
+    const completed = withKey + this.#added
+    checkPropertiesSize(completed)
+    return completed
+  }
+
+  #appendPlain(draft: RecordDraft, topic: Topic, nowMs: number): number {
+    draft.topic = topic.topicBytes
+    const tagsCode = tagsCodeOf(findProperty(draft.properties, PROPERTY.TAGS))
+    const queue = this.#queueOf(topic, draft.queueId)
+    const commitLogOffset = this.#store.append(draft, queue, tagsCode, nowMs)
+    this.#statistics.countPut(topic.name, 1, draft.bodyEnd - draft.bodyStart)
+    return commitLogOffset
+  }
+
+  /** Appends under a timer store's topic, or plainly when it is due already. */
+  #appendDelayed(draft: RecordDraft, topic: Topic, nowMs: number): number {
+    this.#deliverTimeMs = NOT_TIMED
+    const delay = resolveDelay(draft.properties, nowMs, this.#options.delay)
+    if (delay.kind === 'now') return this.#appendPlain(draft, topic, nowMs)
+    const realQueueId = draft.queueId % topic.writeQueueCount
+    draft.properties = withTarget(draft.properties, topic.name, realQueueId)
+    if (delay.kind === 'level') {
+      draft.queueId = delay.level - 1
+      return this.#appendHeld(draft, this.#scheduleTopic, nowMs + delay.delayMs, nowMs)
+    }
+    draft.queueId = 0
+    draft.properties += TIMER_OUT + delay.deliverTimeMs + PAIR_END
+    this.#deliverTimeMs = delay.deliverTimeMs
+    return this.#appendHeld(draft, this.#timerTopic, delay.deliverTimeMs, nowMs)
+  }
+
+  #appendHeld(draft: RecordDraft, holder: Topic, deliverTimeMs: number, nowMs: number): number {
+    checkPropertiesSize(draft.properties)
+    draft.topic = holder.topicBytes
+    return this.#store.append(draft, this.#queueOf(holder, draft.queueId), deliverTimeMs, nowMs)
+  }
+
+  #queueOf(topic: Topic, queueId: number): ConsumeQueue {
+    return (topic.queues[queueId] ??= this.#store.queue(topic.name, queueId))
+  }
+}
+
+const NAME_END = '\u0001'
+const PAIR_END = '\u0002'
+const REAL_TOPIC = PROPERTY.REAL_TOPIC + NAME_END
+const REAL_QID = PAIR_END + PROPERTY.REAL_QID + NAME_END
+const TIMER_OUT = PROPERTY.TIMER_OUT_MS + NAME_END
+
+function withTarget(properties: string, topic: string, queueId: number): string {
+  return endedProperties(properties) + REAL_TOPIC + topic + REAL_QID + queueId + PAIR_END
+}
+
+function endedProperties(properties: string): string {
+  return properties.endsWith(PAIR_END) ? properties : properties + PAIR_END
+}
+
+function fill(draft: RecordDraft, request: PutRequest): void {
+  draft.flag = request.flag
+  draft.sysFlag = request.sysFlag & SENDER_FLAGS
+  draft.bornTimeMs = request.bornTimeMs
+  draft.bornHost = request.bornHost
+  draft.reconsumeTimes = request.reconsumeTimes
+  draft.body = request.body
+  draft.bodyStart = request.bodyStart
+  draft.bodyEnd = request.bodyEnd
+}
+
+function emptyDraft(storeHost: Buffer): RecordDraft {
+  return {
+    topic: NOTHING,
+    queueId: 0,
+    flag: 0,
+    sysFlag: 0,
+    bornTimeMs: 0,
+    bornHost: storeHost,
+    storeHost,
+    reconsumeTimes: 0,
+    preparedTransactionOffset: 0,
+    body: NOTHING,
+    bodyStart: 0,
+    bodyEnd: 0,
+    properties: '',
+  }
+}
