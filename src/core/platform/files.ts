@@ -14,9 +14,15 @@ export interface Files {
   sizeOf(path: string): Promise<number | undefined>
   /** Names in a directory, sorted by code unit; empty when there is no such directory. */
   list(directory: string): Promise<readonly string[]>
-  /** Makes the directory and those above it; does nothing when it exists. */
+  /**
+   * Makes the directory and those above it; does nothing when it exists. A new name is durable
+   * only after `syncDirectory` of the directory that holds it.
+   */
   makeDirectory(path: string): Promise<void>
-  /** Removes a file or an empty directory; does nothing when it is missing. */
+  /**
+   * Removes a file or an empty directory; does nothing when it is missing. Durable after
+   * `syncDirectory` of the directory that held it.
+   */
   remove(path: string): Promise<void>
   /** Replaces `to` when it exists. Durable after `syncDirectory` of the directory. */
   rename(from: string, to: string): Promise<void>
@@ -43,7 +49,11 @@ export interface File {
   /** Cuts or extends (with zeros, sparse) to `sizeBytes`. */
   truncate(sizeBytes: number): Promise<void>
   sizeBytes(): Promise<number>
-  /** `fdatasync`: content and size are durable when it resolves. */
+  /**
+   * `fdatasync`: content and size, as they were at the call, are durable when it resolves. When
+   * it rejects, unsynced writes may be lost although a later call resolves.
+   */
   datasync(): Promise<void>
+  /** No other call may be under way. Any use after it is a broken invariant. */
   close(): Promise<void>
 }

@@ -3,6 +3,7 @@ import type { File } from '../files.ts'
 import type { DiskFile } from './disk-file.ts'
 import { failed } from './simulated-disk.ts'
 import type { CallFacts, SimulatedFiles } from './simulated-files.ts'
+import { neverSettled } from './simulated-process.ts'
 import { PAGE_BYTES } from './sparse-content.ts'
 
 interface Opened {
@@ -94,6 +95,7 @@ export class SimulatedFile implements File {
   }
 
   close(): Promise<void> {
+    if (!this.#files.setting.process.alive) return neverSettled()
     const idle = this.#inFlightCount === 0
     if (!idle) return Promise.reject(new InvariantError('a file in use must not be closed'))
     const closing = this.#perform({ call: 'close', path: this.path, effect: () => undefined })
@@ -102,6 +104,7 @@ export class SimulatedFile implements File {
   }
 
   #perform<T>(facts: CallFacts<T>): Promise<T> {
+    if (!this.#files.setting.process.alive) return neverSettled()
     if (!this.#open) return Promise.reject(new InvariantError('a closed file must not be used'))
     this.#inFlightCount++
     const done = (): void => {

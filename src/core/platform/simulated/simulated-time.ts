@@ -51,7 +51,8 @@ export class SimulatedClock implements Clock {
   }
 }
 
-/** A timer fires up to this much late, as real ones do. */
+/** A timer fires this much late, as real ones do; never early by an error of rounding. */
+const LATE_MS_MIN = 0.001
 const LATE_MS_MAX = 1.2
 /** What a turn of the event loop takes; keeps endless turns from stopping the time. */
 const TURN_MS = 0.005
@@ -111,7 +112,7 @@ export class SimulatedTimers implements Timers {
   }
 
   #latenessMs(): number {
-    return LATE_MS_MAX * this.#random.fraction()
+    return LATE_MS_MIN + (LATE_MS_MAX - LATE_MS_MIN) * this.#random.fraction()
   }
 }
 
