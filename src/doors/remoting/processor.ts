@@ -12,6 +12,7 @@ import type { SendBack } from '../../engine/consume/index.ts'
 import type { Store } from '../../engine/store/index.ts'
 import type { Action } from '../../model/access/index.ts'
 import type { Header } from '../../model/wire/index.ts'
+import type { OnceLog } from './once-log.ts'
 
 /** One request as it came in. `body` is a view that is valid until `handle` returns. */
 export interface Request {
@@ -74,6 +75,19 @@ export interface DoorContext {
   readonly statistics: Statistics
   readonly sendBack: SendBack
   readonly identity: BrokerIdentity
+  /** Space of the file system that holds the data folder, in bytes. */
+  readonly diskSpace: () => Promise<{ readonly freeBytes: number; readonly totalBytes: number }>
+  readonly waiting: WaitingCounts
+  /** What clients ask for and do not get, said once to the operator. */
+  readonly onceLog: OnceLog
+}
+
+/** How much waits for its time, at the moment of asking. */
+export interface WaitingCounts {
+  /** Accepted and not delivered yet, all timer stores together. */
+  readonly waitingCount: number
+  /** Of these, due and refused by their topic. */
+  readonly parkedCount: number
 }
 
 /** Names and facts that clients and tools are told. */
