@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { Door, OutgoingMessage } from './door.ts'
+import { bodyOf, type Entry, KINDS, type Ledger, topicOf } from './ledger.ts'
+import type { SeededRandom } from './seeded-random.ts'
+
+const SENDER_COUNT = 4
+const BURST_MAX = 8
+const PAUSE_MS_MAX = 20
+const TIMER_DELAY_MS_MAX = 8000
+const FILL_BYTES_MAX = 3000
+/** Delays of the levels 1 to 3, as RocketMQ has them. */
+const LEVEL_DELAYS_MS = [1000, 5000, 10_000] as const
+
+/** Sends of all kinds until it is stopped or the broker goes away. */
+export class Load {
+  readonly #door: Door
+  readonly #ledger: Ledger
+  readonly #random: SeededRandom
+  readonly #senders: Promise<void>
+  readonly #stop = new AbortController()
+  readonly #refusals: Map<string, number>
+
+  /** Refusals and broken sends are counted into `refusals` by their text. */
+  constructor(door: Door, ledger: Ledger, random: SeededRandom, refusals: Map<string, number>) {
+    this.#door = door
+    this.#ledger = ledger
+    this.#random = random
+    this.#refusals = refusals
+    this.#senders = Promise.all(Array.from({ length: SENDER_COUNT }, () => this.#sendOn())).then(
+      () => undefined,
+    )
+  }
+
+  /** The broker is dead: no more sends. Resolves when every sender has seen that. */
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await this.#senders
+  }
+
+  async #sendOn(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      const count = this.#random.between(1, BURST_MAX)
+      const results = await Promise.all(Array.from({ length: count }, () => this.#sendOne()))
+      // After a broken send the broker is most likely gone; do not fill the ledger with failures.
+      const pauseMs = results.includes(false) ? 100 : this.#random.between(0, PAUSE_MS_MAX)
+      await sleep(pauseMs)
+    }
+  }
+
+  async #sendOne(): Promise<boolean> {
+    const { entry, message } = this.#nextMessage()
+    try {
+      await this.#door.send(message)
+      entry.acknowledged = true
+      return true
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error)
+      this.#refusals.set(text, (this.#refusals.get(text) ?? 0) + 1)
+      return false
+    }
+  }
+
+  #nextMessage(): { readonly entry: Entry; readonly message: OutgoingMessage } {
+    const random = this.#random
+    const nowMs = Date.now()
+    const kind = random.pick(KINDS)
+    // Mostly small, some of several pages.
+    const fillBytes = random.between(0, random.pick([40, 400, FILL_BYTES_MAX]))
+    const add = (delayMs: number): Entry => this.#ledger.add(kind, nowMs + delayMs)
+    const common = (entry: Entry): { readonly topic: string; readonly body: Buffer } => ({
+      topic: topicOf(kind),
+      body: bodyOf(entry.id, fillBytes),
+    })
+    switch (kind) {
+      case 'plain': {
+        const entry = add(0)
+        return { entry, message: common(entry) }
+      }
+      case 'level': {
+        const level = random.between(1, LEVEL_DELAYS_MS.length)
+        const entry = add(LEVEL_DELAYS_MS[level - 1] ?? 0)
+        return { entry, message: { ...common(entry), level } }
+      }
+      case 'timer': {
+        const delayMs = random.between(0, TIMER_DELAY_MS_MAX)
+        const entry = add(delayMs)
+        const when = random.pick(['delay', 'deliver time'])
+        return {
+          entry,
+          message:
+            when === 'delay'
+              ? { ...common(entry), delayMs }
+              : { ...common(entry), deliverTimeMs: entry.dueMs },
+        }
+      }
+    }
+  }
+}
