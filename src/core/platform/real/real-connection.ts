@@ -94,6 +94,7 @@ export class RealConnection implements Connection {
     // could be lost: what still comes is read and dropped until the other side closes.
     socket.resume()
     socket.end(() => {
+      if (socket.destroyed) return
       const timeout = setTimeout(() => {
         socket.destroy()
       }, LINGER_MS)

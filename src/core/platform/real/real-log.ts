@@ -13,7 +13,7 @@ export interface LogTarget {
 export class RealLog implements Log {
   readonly #pino: pino.Logger
 
-  constructor(level: LogLevel, target: LogTarget = pino.destination({ dest: 2, sync: true })) {
+  constructor(level: LogLevel, target: LogTarget = standardError()) {
     this.#pino = pino(
       {
         level,
@@ -42,6 +42,16 @@ export class RealLog implements Log {
     if (error === undefined) this.#pino.error(fields, message)
     else this.#pino.error({ ...fields, error: describe(error, CAUSE_DEPTH_MAX) }, message)
   }
+}
+
+/** Lines that cannot be written now are kept up to this size, then dropped. */
+const KEPT_BYTES_MAX = 1024 * 1024
+
+function standardError(): LogTarget {
+  const target = pino.destination({ dest: 2, sync: true, maxLength: KEPT_BYTES_MAX })
+  // Standard error may be a file on a full disk or a closed pipe, and neither must stop a broker.
+  target.on('error', () => undefined)
+  return target
 }
 
 interface ErrorFacts {

@@ -253,10 +253,17 @@ describe('a world', () => {
     await world.finish(file.close())
   })
 
-  it('tells when nothing is left that could settle a promise', async () => {
+  it('does not wait for ever for a promise, whether events are left or not', async () => {
     const world = new SimulatedWorld({ seed: 13 })
     const endless = new Promise<void>(() => undefined)
     await expect(world.finish(endless)).rejects.toBeInstanceOf(InvariantError)
+    const { timers } = world.platform
+    const beat = (): void => {
+      timers.after(10, beat)
+    }
+    beat()
+    await expect(world.finish(endless, 1_000)).rejects.toBeInstanceOf(InvariantError)
+    expect(world.uptimeMs).toBeLessThanOrEqual(1_000)
   })
 
   it('lets time pass in which nothing happens', async () => {

@@ -18,6 +18,8 @@ export interface SimulatedWorldOptions {
   readonly startTimeMs?: number
 }
 
+/** A day: what has not come by then never comes. */
+const LIMIT_MS = 86_400_000
 const START_TIME_MS = 1_767_225_600_000
 
 /**
@@ -68,12 +70,17 @@ export class SimulatedWorld {
     return this.#scheduler.trace
   }
 
-  /** Lets events happen until `done` says so: true, or until there are none: false. */
-  async run(done: () => boolean): Promise<boolean> {
+  /**
+   * Lets events happen until `done` says so: true; or until there are none, or `limitMs` of
+   * uptime have passed: false.
+   */
+  async run(done: () => boolean, limitMs: number = LIMIT_MS): Promise<boolean> {
+    const endMs = this.#scheduler.uptimeMs + limitMs
     for (;;) {
       await microtasksDone()
       if (done()) return true
-      if (this.#scheduler.nextDueMs() === undefined) return false
+      const dueMs = this.#scheduler.nextDueMs()
+      if (dueMs === undefined || dueMs > endMs) return false
       this.#scheduler.runNext()
     }
   }
@@ -81,19 +88,22 @@ export class SimulatedWorld {
   /** Lets this much uptime pass. */
   async runFor(durationMs: number): Promise<void> {
     const endMs = this.#scheduler.uptimeMs + durationMs
-    await this.run(() => (this.#scheduler.nextDueMs() ?? Infinity) > endMs)
+    await this.run(() => false, durationMs)
     this.#scheduler.advanceTo(endMs)
   }
 
-  /** Lets events happen until the promise settles, and returns or throws what it settles with. */
-  async finish<T>(promise: Promise<T>): Promise<T> {
+  /**
+   * Lets events happen until the promise settles, and returns or throws what it settles with.
+   * That it does not within `limitMs` of uptime is a broken invariant.
+   */
+  async finish<T>(promise: Promise<T>, limitMs: number = LIMIT_MS): Promise<T> {
     let settled = false
     const settle = (): void => {
       settled = true
     }
     promise.then(settle, settle)
-    const done = await this.run(() => settled)
-    assert(done, 'nothing is left that could settle the promise')
+    const done = await this.run(() => settled, limitMs)
+    assert(done, 'the promise must settle in time')
     return promise
   }
 
