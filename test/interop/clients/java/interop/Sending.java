@@ -1,0 +1,35 @@
+package interop;
+
+import java.util.List;
+import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.client.producer.SendResult;
+import org.apache.rocketmq.client.producer.SendStatus;
+import org.apache.rocketmq.common.message.Message;
+
+/** Sends a plan, one message after the other. */
+final class Sending {
+  private Sending() {}
+
+  /** A message that only shows that the consumer is ready. */
+  static void warmUp(DefaultMQProducer producer, Settings settings) throws Exception {
+    Message message = new Message(settings.text("topic"), "warmup|".getBytes("UTF-8"));
+    producer.send(message);
+  }
+
+  static void all(DefaultMQProducer producer, Settings settings, List<PlannedMessage> plan) {
+    for (PlannedMessage planned : plan) {
+      Message message = planned.toMessage(settings.text("topic"));
+      long beforeMs = System.currentTimeMillis();
+      long deliverMs = TimedMessage.setTime(message, planned.kind(), planned.value(), beforeMs);
+      try {
+        SendResult result = producer.send(message);
+        if (result.getSendStatus() != SendStatus.SEND_OK) {
+          throw new IllegalStateException("status " + result.getSendStatus());
+        }
+        Events.sent(planned.id(), beforeMs, System.currentTimeMillis(), deliverMs);
+      } catch (Exception e) {
+        Events.failed(planned.id(), e);
+      }
+    }
+  }
+}
