@@ -1,0 +1,41 @@
+import type { Processor } from '../processor.ts'
+import { checkClientConfig } from './check-client-config.ts'
+import { consumerSendMessageBack } from './consumer-send-message-back.ts'
+import { getBrokerConfig } from './get-broker-config.ts'
+import { getBrokerRuntimeInfo } from './get-broker-runtime-info.ts'
+import { getConsumerList } from './get-consumer-list.ts'
+import { getMaxOffset } from './get-max-offset.ts'
+import { getMinOffset } from './get-min-offset.ts'
+import { getTopicConfig } from './get-topic-config.ts'
+import { getTopicStats } from './get-topic-stats.ts'
+import { heartbeat } from './heartbeat.ts'
+import { lockQueues } from './lock-queues.ts'
+import { queryConsumerOffset } from './query-consumer-offset.ts'
+import { searchOffsetByTimestamp } from './search-offset-by-timestamp.ts'
+import { unlockQueues } from './unlock-queues.ts'
+import { unregisterClient } from './unregister-client.ts'
+import { updateConsumerOffset } from './update-consumer-offset.ts'
+import { updateSubscriptionGroup } from './update-subscription-group.ts'
+import { updateTopic } from './update-topic.ts'
+
+/** Every request that is served, but sending and pulling; the rest is answered `unsupported`. */
+export const servedProcessors: readonly Processor[] = [
+  queryConsumerOffset,
+  updateConsumerOffset,
+  updateTopic,
+  getBrokerConfig,
+  getBrokerRuntimeInfo,
+  searchOffsetByTimestamp,
+  getMaxOffset,
+  getMinOffset,
+  heartbeat,
+  unregisterClient,
+  consumerSendMessageBack,
+  getConsumerList,
+  lockQueues,
+  unlockQueues,
+  checkClientConfig,
+  updateSubscriptionGroup,
+  getTopicStats,
+  getTopicConfig,
+]
