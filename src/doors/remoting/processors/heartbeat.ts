@@ -45,7 +45,10 @@ export const heartbeat: Processor = {
         consumerHeartbeat(consumer, sent.withoutSubscriptions),
       ),
     })
-    await Promise.all(made.flatMap(({ group, topic }) => [group.durable, topic.durable]))
+    for (const { group, topic } of made) {
+      await group.durable
+      await topic.durable
+    }
     return reply(sent.consumers, context)
   },
 }
