@@ -156,6 +156,23 @@ describe('a record', () => {
     expect(() => writeRecord(target, 0, draft)).toThrow('the record must fit into the target')
   })
 
+  test('holds 0 for a time that is no safe integer', () => {
+    for (const bornTimeMs of [2 ** 63, -(2 ** 63), 2 ** 53, 0.5, Number.NaN, Infinity]) {
+      const record = sealedRecord({ bornTimeMs, preparedTransactionOffset: bornTimeMs })
+      expect(decodeRecord(record, 0)).toMatchObject({
+        bornTimeMs: 0,
+        preparedTransactionOffset: 0,
+      })
+    }
+    expect(decodeRecord(sealedRecord({ bornTimeMs: -1 }), 0).bornTimeMs).toBe(-1)
+  })
+
+  test('cannot have a body outside of its buffer', () => {
+    for (const ends of [{ bodyEnd: 6 }, { bodyStart: 5, bodyEnd: 4 }]) {
+      expect(() => sealedRecord(ends)).toThrow('the body must lie in its buffer')
+    }
+  })
+
   test('keeps numbers that a client may send in any 32-bit field', () => {
     const record = sealedRecord({ flag: -1, reconsumeTimes: 0x8000_0000, queueId: 2 ** 31 - 1 })
     expect(decodeRecord(record, 0)).toMatchObject({

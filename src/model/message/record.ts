@@ -10,14 +10,14 @@ export interface RecordDraft {
   flag: number
   /** Without the bits for IPv6 hosts, which follow from the hosts. */
   sysFlag: number
-  /** A safe integer: whoever takes it from a request checks it. */
+  /** The sender's word. What is no safe integer is stored as 0. */
   bornTimeMs: number
   /** 8 or 20 bytes: see `encodeHost`. */
   bornHost: Buffer
   /** 8 or 20 bytes. */
   storeHost: Buffer
   reconsumeTimes: number
-  /** A safe integer: 0, or the commit log offset of the half message. */
+  /** The commit log offset of the half message, else 0. What is no safe integer is stored as 0. */
   preparedTransactionOffset: number
   /** Holds the body from `bodyStart` to `bodyEnd`. */
   body: Buffer
@@ -58,6 +58,7 @@ export function recordSizeMax(draft: RecordDraft): number {
 export function writeRecord(target: Buffer, position: number, draft: RecordDraft): number {
   assert(position + recordSizeMax(draft) <= target.length, 'the record must fit into the target')
   const bodySize = draft.bodyEnd - draft.bodyStart
+  assert(bodySize >= 0 && draft.bodyEnd <= draft.body.length, 'the body must lie in its buffer')
   const longTopic = draft.topic.length > layout.TOPIC_V1_SIZE_MAX_BYTES
   const magic = longTopic ? layout.RECORD_MAGIC_V2 : layout.RECORD_MAGIC_V1
   const bodyCrc = crc32(draft.body, draft.bodyStart, draft.bodyEnd) & layout.CRC_MASK
@@ -66,12 +67,16 @@ export function writeRecord(target: Buffer, position: number, draft: RecordDraft
   target.writeInt32BE(draft.queueId | 0, position + layout.RECORD_QUEUE_ID)
   target.writeInt32BE(draft.flag | 0, position + layout.RECORD_FLAG)
   target.writeInt32BE(sysFlagOf(draft), position + layout.RECORD_SYS_FLAG)
-  writeInt64(target, draft.bornTimeMs, position + layout.RECORD_BORN_TIME)
+  writeInt64(target, safeInteger(draft.bornTimeMs), position + layout.RECORD_BORN_TIME)
 
   let end = writeHost(target, position + layout.RECORD_BORN_HOST, draft.bornHost)
   end = writeHost(target, end + layout.STORE_TIME_SIZE_BYTES, draft.storeHost)
   target.writeInt32BE(draft.reconsumeTimes | 0, end)
-  writeInt64(target, draft.preparedTransactionOffset, end + layout.PREPARED_OFFSET_AFTER_HOSTS)
+  writeInt64(
+    target,
+    safeInteger(draft.preparedTransactionOffset),
+    end + layout.PREPARED_OFFSET_AFTER_HOSTS,
+  )
   target.writeInt32BE(bodySize, end + layout.BODY_SIZE_AFTER_HOSTS)
   end += layout.BODY_AFTER_HOSTS
   draft.body.copy(target, end, draft.bodyStart, draft.bodyEnd)
@@ -113,6 +118,11 @@ export function sealRecord(
 
 function propertiesSizeMax(properties: string): number {
   return Math.min(properties.length * 3, PROPERTIES_WRITE_MAX_BYTES)
+}
+
+/** A record of another broker that is stored again may hold anything in 64 bits. */
+function safeInteger(value: number): number {
+  return Number.isSafeInteger(value) ? value : 0
 }
 
 function sysFlagOf(draft: RecordDraft): number {
