@@ -1,0 +1,15 @@
+/** A client of the remoting protocol: sends, sends for later, pulls and consumes. */
+export {
+  type BatchReceipt,
+  BrokerClient,
+  connectRemoting,
+  type ConnectOptions,
+  type SendReceipt,
+} from './broker-client.ts'
+export { Consumer, type ConsumerOptions } from './consumer.ts'
+export type { OutgoingMessage } from './outgoing-message.ts'
+export { PullConsumer, type PullOptions, type PullResult } from './pull-consumer.ts'
+export type { MessageHandler } from './queue-worker.ts'
+export { receivedMessage, type ReceivedMessage } from './received-message.ts'
+export type { ClientPlatform, RemotingRequest, RemotingResponse } from './remoting-connection.ts'
+export type { QueueAddress } from './topic-queues.ts'
