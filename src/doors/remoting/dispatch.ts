@@ -6,7 +6,6 @@ import {
   decodeHeader,
   isResponse,
   REQUEST_CODE,
-  requestCodeName,
   scanSendHeader,
   SendHeader,
   sendHeaderFrom,
@@ -17,12 +16,11 @@ import type { FrameHandler, RemotingConnection } from './connection.ts'
 import type { DurableAnswers } from './durable-answers.ts'
 import type { DoorContext, Processor, Reply, Request } from './processor.ts'
 import type { SendMessage } from './processors/send-message.ts'
+import { answerUnsupported } from './processors/unsupported.ts'
 import { replyOfError, respond, sendReply } from './responder.ts'
 
 /** Requests of one connection that may be under way; further ones are refused. */
 const OPEN_COUNT_MAX = 10_000
-/** Different unknown codes that are logged: nobody may fill the log with them. */
-const LOGGED_CODES_MAX = 100
 
 const SEND_CODES: ReadonlySet<number> = new Set([
   REQUEST_CODE.SEND_MESSAGE,
@@ -50,7 +48,6 @@ export class Dispatch implements FrameHandler {
   readonly #parts: DispatchParts
   readonly #processors: ReadonlyMap<number, Processor>
   readonly #sendHeader = new SendHeader()
-  readonly #loggedCodes = new Set<number>()
 
   constructor(parts: DispatchParts) {
     this.#parts = parts
@@ -106,7 +103,7 @@ export class Dispatch implements FrameHandler {
       throw new BrokerError('STORE_BUSY', { openRequests: connection.openCount })
     }
     const processor = this.#processors.get(header.code)
-    if (processor === undefined) return this.#unsupported(header.code)
+    if (processor === undefined) return answerUnsupported(request, this.#parts.context)
     this.#checkAccess(processor, request)
     return processor.handle(request, this.#parts.context)
   }
@@ -120,14 +117,5 @@ export class Dispatch implements FrameHandler {
       const { reason } = decision
       throw new BrokerError('NO_PERMISSION', { request: processor.name, ...resources, reason })
     }
-  }
-
-  #unsupported(code: number): Reply {
-    const name = requestCodeName(code) ?? 'unknown'
-    if (!this.#loggedCodes.has(code) && this.#loggedCodes.size < LOGGED_CODES_MAX) {
-      this.#loggedCodes.add(code)
-      this.#parts.log.warn('a client asks for what is not supported', { code, name })
-    }
-    throw new BrokerError('NOT_SUPPORTED', { code, name })
   }
 }
