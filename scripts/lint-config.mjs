@@ -84,7 +84,7 @@ function overrides(module) {
       },
     },
     {
-      files: [`${module.folder}/**/*.test.ts`],
+      files: [`${module.folder}/**/*.test.ts`, `${module.folder}/**/testing.ts`],
       rules: {
         'eslint/no-restricted-imports': ['error', { patterns }],
         'eslint/no-restricted-globals': 'off',
@@ -107,10 +107,7 @@ function importPatterns(module) {
       message: `${module.name} may not import this; see scripts/import-table.mjs.`,
     },
     {
-      group: [
-        ...open.map(other => `**/${other.name}/**`),
-        ...open.flatMap(other => [`!**/${other.name}/index.ts`, `!**/${other.name}/testing.ts`]),
-      ],
+      group: [...open.map(other => `**/${other.name}/**`), ...open.flatMap(faces)],
       message: 'Import another module through its index.ts.',
     },
     {
@@ -118,4 +115,15 @@ function importPatterns(module) {
       message: `${module.name} may not use this package; see scripts/import-table.mjs.`,
     },
   ].filter(pattern => pattern.group.length > 0)
+}
+
+/**
+ * Takes the faces out of what was forbidden above them; a folder must be taken out before its file.
+ *
+ * @param {Module} module
+ */
+function faces(module) {
+  const paths = ['index.ts', ...module.testFaces]
+  const folders = paths.filter(path => path.includes('/')).map(path => path.split('/')[0])
+  return [...folders, ...paths].map(path => `!**/${module.name}/${path}`)
 }

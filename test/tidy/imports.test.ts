@@ -53,11 +53,14 @@ function relativeViolation(from: Module, file: string, target: string): string |
   const path = posix.join(posix.dirname(file), target)
   if (!existsSync(path)) return `${file}: ${target} does not exist`
   const to = moduleOf(path)
+  if (isForTests(file) && path.startsWith('test/support/')) return undefined
   if (to === undefined) return `${file}: ${target} is in no module`
   if (to.name === from.name) return undefined
   if (!allowedImports(from).includes(to.name)) return `${file}: ${from.name} imports ${to.name}`
-  const faces = [`${to.folder}/index.ts`, ...(isForTests(file) ? [`${to.folder}/testing.ts`] : [])]
-  return faces.includes(path) ? undefined : `${file}: ${target} is not a face of ${to.name}`
+  const faces = ['index.ts', ...(isForTests(file) ? to.testFaces : [])]
+  return faces.includes(path.slice(to.folder.length + 1))
+    ? undefined
+    : `${file}: ${target} is not a face of ${to.name}`
 }
 
 function outsideViolation(from: Module, file: string, target: string): string | undefined {
