@@ -23,6 +23,8 @@ export interface ConsumerOptions {
   readonly startAt?: 'first' | 'last' | undefined
   /** After so many retries a message becomes a dead letter. Default 16. */
   readonly retryTimesMax?: number | undefined
+  /** Takes so many messages and no more; those not taken stay for others. Default: no limit. */
+  readonly messagesMax?: number | undefined
 }
 
 const REBALANCE_INTERVAL_MS = 20_000
@@ -47,6 +49,7 @@ export class Consumer {
   #rebalancing: Promise<void> | undefined
   #rebalanceAgain = false
   #stopped = false
+  #takenCount = 0
 
   /** Errors: SUBSCRIPTION_INVALID. */
   constructor(client: BrokerClient, options: ConsumerOptions) {
@@ -131,9 +134,11 @@ export class Consumer {
       const [first] = queues
       if (first === undefined) return false
       const members = await this.#members(first.address)
-      if (members === undefined) return false
       await this.#takeExactly(topic, tags, allocateQueues(this.#client.clientId, members, queues))
-      return members.includes(this.#client.clientId)
+      if (members.includes(this.#client.clientId)) return true
+      // The connection was greeted before this consumer joined, or the broker has forgotten it.
+      await this.#client.announce()
+      return false
     } catch (error) {
       const fields = { group: this.#options.group, topic, why: String(error) }
       this.#client.platform.log.warn('queues could not be divided', fields)
@@ -141,12 +146,12 @@ export class Consumer {
     }
   }
 
-  async #members(address: string): Promise<readonly string[] | undefined> {
+  /** Sorted; empty when the broker knows of none. */
+  async #members(address: string): Promise<readonly string[]> {
     const extFields = { consumerGroup: this.#options.group }
     const code = REQUEST_CODE.GET_CONSUMER_LIST_BY_GROUP
     const response = await this.#client.ask(address, { code, extFields })
-    // The broker knows of no member: our heartbeat has not arrived yet.
-    if (response.code === RESPONSE_CODE.SYSTEM_ERROR) return undefined
+    if (response.code === RESPONSE_CODE.SYSTEM_ERROR) return []
     if (response.code !== RESPONSE_CODE.SUCCESS) throw requestFailed(response)
     return decodeConsumerList(response.body).toSorted(byCodeUnit)
   }
@@ -178,8 +183,15 @@ export class Consumer {
       // Whatever waits for a retry has been accepted by this group already.
       startAt: isRetry ? 'first' : (startAt ?? 'first'),
       retryTimesMax: retryTimesMax ?? RETRY_TIMES_MAX,
+      mayTake: () => this.#take(),
       handler,
     })
+  }
+
+  #take(): boolean {
+    if (this.#takenCount >= (this.#options.messagesMax ?? Number.POSITIVE_INFINITY)) return false
+    this.#takenCount += 1
+    return true
   }
 
   #scheduleCommit(): void {

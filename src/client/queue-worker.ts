@@ -18,6 +18,8 @@ export interface QueueWorkerOptions {
   /** Where a group without an offset starts. */
   readonly startAt: 'first' | 'last'
   readonly retryTimesMax: number
+  /** Asked before each message; once it says no, this worker takes none any more. */
+  readonly mayTake: () => boolean
   readonly handler: MessageHandler
 }
 
@@ -109,6 +111,10 @@ export class QueueWorker {
   async #consume(result: PullResult): Promise<void> {
     for (const message of result.messages) {
       if (this.#stopping) return
+      if (!this.#options.mayTake()) {
+        this.#abort.abort()
+        return
+      }
       const settled = await this.#settle(message)
       if (!settled) return
       this.#offset = message.queueOffset + 1
