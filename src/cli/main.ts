@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
+import { addConsume } from './consume.ts'
 import { exitCodeOf, exitCodes, type ExitCode } from './exit-code.ts'
 import { failureText } from './failure-text.ts'
+import { addSend } from './send.ts'
 import { addServe } from './serve.ts'
 import { version } from './version.ts'
 
@@ -16,6 +18,8 @@ async function run(argv: readonly string[]): Promise<ExitCode> {
   addServe(program, code => {
     exitCode = code
   })
+  addSend(program)
+  addConsume(program)
   try {
     await program.parseAsync(argv)
     return exitCode
@@ -27,6 +31,9 @@ async function run(argv: readonly string[]): Promise<ExitCode> {
     return exitCodeOf(error)
   }
 }
+
+// A reader that has seen enough, such as `head`, is no failure.
+process.stdout.on('error', () => process.exit(exitCodes.ok))
 
 // Ends the process even when a connection of a failed start is still open.
 process.exit(await run(process.argv))

@@ -2,13 +2,15 @@ import { expect, test } from 'vitest'
 import { BrokerError } from '../core/base/index.ts'
 import { sendOrder, type SendFlags } from './send-order.ts'
 
+const BODY = Buffer.from('b')
+
 function when(flags: SendFlags): unknown {
-  return sendOrder('t', 'b', flags).when
+  return sendOrder('t', BODY, flags).when
 }
 
 function codeOf(flags: SendFlags): string {
   try {
-    sendOrder('t', 'b', flags)
+    sendOrder('t', BODY, flags)
     return 'accepted'
   } catch (error) {
     if (error instanceof BrokerError) return error.code
@@ -37,7 +39,10 @@ test.each(['0', '-1', '1.5', 'two', '', '1e3'])('the level %j is refused', level
 })
 
 test('properties are split at the first equals sign', () => {
-  expect(sendOrder('t', 'b', { property: ['a=1=2', 'b='] }).properties).toEqual({ a: '1=2', b: '' })
+  expect(sendOrder('t', BODY, { property: ['a=1=2', 'b='] }).properties).toEqual({
+    a: '1=2',
+    b: '',
+  })
   expect(codeOf({ property: ['=1'] })).toBe('PARAMETER_INVALID')
   expect(codeOf({ property: ['a'] })).toBe('PARAMETER_INVALID')
 })

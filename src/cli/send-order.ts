@@ -4,7 +4,7 @@ import { parseDeliverAt, parseDuration } from '../model/schedule/index.ts'
 /** What `orrery send` was asked to send. */
 export interface SendOrder {
   readonly topic: string
-  readonly body: string
+  readonly body: Uint8Array
   readonly when: SendTime
   readonly tag: string | undefined
   readonly key: string | undefined
@@ -28,7 +28,7 @@ export interface SendFlags {
 }
 
 /** Errors: PARAMETER_INVALID, and those of `parseDuration` and `parseDeliverAt`. */
-export function sendOrder(topic: string, body: string, flags: SendFlags): SendOrder {
+export function sendOrder(topic: string, body: Uint8Array, flags: SendFlags): SendOrder {
   return {
     topic,
     body,

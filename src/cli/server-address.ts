@@ -1,0 +1,24 @@
+import type { Command } from 'commander'
+import { connectRemoting, type BrokerClient } from '../client/index.ts'
+import { realPlatform } from '../core/platform/index.ts'
+
+/** Adds `--server` and `--json`, which every command but `serve` has. */
+export function addServerFlags(command: Command): void {
+  command
+    .option('--server <host:port>', 'the name server', '127.0.0.1:9876')
+    .option('--json', 'print JSON objects, one a line')
+}
+
+/** Connects, does the work, and closes the connections whatever came of it. */
+export async function withServer(
+  nameserver: string,
+  work: (client: BrokerClient) => Promise<void>,
+): Promise<void> {
+  const platform = realPlatform({ logLevel: 'warn' })
+  const client = await connectRemoting({ platform, nameserver })
+  try {
+    await work(client)
+  } finally {
+    await client.close()
+  }
+}
