@@ -205,13 +205,25 @@ export class BrokerClient {
   async join(consumer: ConsumerData, onChange: () => void): Promise<void> {
     this.#presence.join(consumer)
     this.#memberListeners.set(consumer.group, onChange)
-    await this.#announce()
+    await this.announce()
   }
 
   async leave(group: string): Promise<void> {
     this.#presence.leave(group)
     this.#memberListeners.delete(group)
     await this.#farewell(group)
+  }
+
+  /** Sends a heartbeat to every broker. One that fails is only logged. */
+  async announce(): Promise<void> {
+    const { log } = this.platform
+    const outcomes = await Promise.allSettled(
+      this.#brokers.all().map(connection => this.#presence.announce(connection)),
+    )
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected')
+        log.warn('a heartbeat failed', { why: String(outcome.reason) })
+    }
   }
 
   /** Takes leave of the brokers and closes all connections. Requests under way are lost. */
@@ -285,20 +297,8 @@ export class BrokerClient {
   #scheduleHeartbeat(): void {
     this.#heartbeatTimer = this.platform.timers.after(HEARTBEAT_INTERVAL_MS, () => {
       this.#scheduleHeartbeat()
-      void this.#announce()
+      void this.announce()
     })
-  }
-
-  /** A heartbeat that fails is only logged: the next request finds out by itself. */
-  async #announce(): Promise<void> {
-    const { log } = this.platform
-    const outcomes = await Promise.allSettled(
-      this.#brokers.all().map(connection => this.#presence.announce(connection)),
-    )
-    for (const outcome of outcomes) {
-      if (outcome.status === 'rejected')
-        log.warn('a heartbeat failed', { why: String(outcome.reason) })
-    }
   }
 
   async #farewell(consumerGroup: string | undefined): Promise<void> {
