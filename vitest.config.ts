@@ -10,7 +10,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'test/{tidy,golden,crash}/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'test/{tidy,golden,crash,interop}/**/*.test.ts'],
           pool: 'threads',
           isolate: false,
           testTimeout: 20_000,

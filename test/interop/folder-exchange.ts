@@ -6,9 +6,8 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Launch } from './client-programs.ts'
 import { type ClientRun, runClient } from './client-run.ts'
-import type { Sent } from './events.ts'
-import type { Received } from './events.ts'
-import { changes, dueRange, groupById } from './judge.ts'
+import type { Received, Sent } from './events.ts'
+import { changes, dueRange, groupById, levelDelayMs } from './judge.ts'
 import { type KindShare, makePlan, type PlannedMessage } from './plan.ts'
 import type { Report } from './report.ts'
 import { type OpenServer, SEGMENT_BYTES, type Server, type ServerKind } from './server.ts'
@@ -16,6 +15,8 @@ import { type OpenServer, SEGMENT_BYTES, type Server, type ServerKind } from './
 export interface FolderExchange {
   /** Who opens the folder, in this order; two at least. */
   readonly servers: readonly ServerKind[]
+  /** So long that a message sent before a server stops is due when the one after the next runs. */
+  readonly farLevel: number
   readonly openServer: OpenServer
   readonly launch: Launch
   readonly workFolder: string
@@ -24,23 +25,23 @@ export interface FolderExchange {
 
 const TOPIC = 'interop-folder'
 const GROUP = 'interop-folder-group'
-/** Level 6 waits two minutes: sent before a server stops, it is due while a later one runs. */
-const FAR_LEVEL = 6
-const FAR_MS = 120_000
-const CONSUME_MS = 90_000
+const CONSUME_MS = 120_000
 
 /** Consumed by the server that takes them. */
 const consumedHere: readonly KindShare[] = [
   { kind: 'plain', values: [0], count: 12 },
   { kind: 'level', values: [1], count: 6 },
 ]
+
 /** Left for the next server: in the log, or waiting and due soon after, or due much later. */
-const leftBehind: readonly KindShare[] = [
-  { kind: 'plain', values: [0], count: 10 },
-  { kind: 'level', values: [1, 2], count: 8 },
-  { kind: 'level', values: [4], count: 6 },
-  { kind: 'level', values: [FAR_LEVEL], count: 6 },
-]
+function leftBehind(farLevel: number): readonly KindShare[] {
+  return [
+    { kind: 'plain', values: [0], count: 10 },
+    { kind: 'level', values: [1, 2], count: 8 },
+    { kind: 'level', values: [4], count: 6 },
+    { kind: 'level', values: [farLevel], count: 6 },
+  ]
+}
 
 /** What happened to the folder so far. */
 interface History {
@@ -85,7 +86,9 @@ interface Turn {
 async function takeTurn(test: FolderExchange, history: History, turn: Turn): Promise<void> {
   const isFirst = turn.turn === 0
   const waiting = new Set(
-    isFirst || turn.isLast ? [] : history.plan.filter(isDueMuchLater(history)).map(({ id }) => id),
+    isFirst || turn.isLast
+      ? []
+      : history.plan.filter(isDueMuchLater(history, test.farLevel)).map(({ id }) => id),
   )
   const pending = history.plan.filter(({ id }) => !isReceived(history, id) && !waiting.has(id))
   const here = turn.isLast ? [] : makePlan(`turn${turn.turn}-here`, consumedHere)
@@ -94,11 +97,11 @@ async function takeTurn(test: FolderExchange, history: History, turn: Turn): Pro
     plan: here,
     receiveCount: pending.length + here.length,
     isWarmedUp: isFirst,
-    timeoutMs: CONSUME_MS + (turn.isLast ? FAR_MS : 0),
+    timeoutMs: CONSUME_MS + levelDelayMs(test.farLevel),
   })
   await readAgain(test, history, turn)
   if (turn.isLast) return
-  const left = makePlan(`turn${turn.turn}-left`, leftBehind)
+  const left = makePlan(`turn${turn.turn}-left`, leftBehind(test.farLevel))
   await clientRun(test, history, turn, {
     group: GROUP,
     plan: left,
@@ -109,14 +112,14 @@ async function takeTurn(test: FolderExchange, history: History, turn: Turn): Pro
 }
 
 /** Left by the server just before: it is due only when this turn is over. */
-function isDueMuchLater(history: History): (planned: PlannedMessage) => boolean {
+function isDueMuchLater(history: History, farLevel: number): (planned: PlannedMessage) => boolean {
   return planned => {
     const sent = history.sent.get(planned.id)
     return (
       planned.kind === 'level' &&
-      planned.value === FAR_LEVEL &&
+      planned.value === farLevel &&
       sent !== undefined &&
-      dueRange(planned, sent).latestMs > Date.now() + FAR_MS / 4
+      dueRange(planned, sent).latestMs > Date.now() + levelDelayMs(farLevel) / 4
     )
   }
 }

@@ -21,7 +21,9 @@ interface Extent {
   readonly retryCount: number
   /** 0 leaves the level to the broker. */
   readonly retryLevel: number
+  /** How often a folder is opened in the exchange, and the longest delay in it. */
   readonly turnCount: number
+  readonly farLevel: number
   readonly timeoutMs: number
 }
 
@@ -30,6 +32,7 @@ const shortExtent: Extent = {
   retryCount: 10,
   retryLevel: 1,
   turnCount: 3,
+  farLevel: 5,
   timeoutMs: 660_000,
 }
 const fullExtent: Extent = {
@@ -37,6 +40,7 @@ const fullExtent: Extent = {
   retryCount: 50,
   retryLevel: 0,
   turnCount: 4,
+  farLevel: 6,
   timeoutMs: 2_400_000,
 }
 
@@ -144,10 +148,15 @@ async function testClients(session: Session, launches: Launches): Promise<void> 
     workFolder,
     report,
   }))
-  for (const test of clientTests) await testRoundTrip(test, extent.messageCount)
-  const retries = clientTests.filter(({ program }) => program.hasRetryTest)
-  // They wait most of the time.
-  await Promise.all(retries.map(test => testRetry(test, extent.retryCount, extent.retryLevel)))
+  const retries: Promise<void>[] = []
+  for (const test of clientTests) {
+    await testRoundTrip(test, extent.messageCount)
+    // Retries wait most of the time, so they may go on beside the other clients.
+    if (test.program.hasRetryTest) {
+      retries.push(testRetry(test, extent.retryCount, extent.retryLevel))
+    }
+  }
+  await Promise.all(retries)
   try {
     await server.stop()
     report.pass(`${server.name} stops cleanly`)
@@ -187,6 +196,7 @@ async function testFolders(session: Session, launches: Launches): Promise<void> 
       servers: Array.from({ length: extent.turnCount }, (_, turn) =>
         target === 'apache' || turn % 2 === 0 ? first : other(first),
       ),
+      farLevel: extent.farLevel,
       openServer,
       launch: prepared.ready,
       workFolder: join(workFolder, `folder-${first}`),
