@@ -119,6 +119,11 @@ export class Applier {
       for (const listener of this.#arrivalListeners) listener(queue)
     }
     this.#arrived.length = 0
+    this.announceApplied()
+  }
+
+  /** Lets the listeners of `onApplied` look, though nothing may have changed. */
+  announceApplied(): void {
     for (const listener of this.#appliedListeners) listener()
   }
 }

@@ -212,7 +212,8 @@ export class CommitLog {
   /** A full disk may get room again; after any other failure nobody knows what is on it. */
   #flushFailed(error: unknown): void {
     if (error instanceof BrokerError && error.code === 'STORE_FULL') {
-      if (!this.#isFull) this.#platform.log.error('the disk is full; new messages are refused', error)
+      if (!this.#isFull)
+        this.#platform.log.error('the disk is full; new messages are refused', error)
       this.#isFull = true
       this.#platform.timers.after(FULL_RETRY_MS, () => void this.#flush())
       return

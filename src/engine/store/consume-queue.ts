@@ -119,7 +119,12 @@ export class ConsumeQueue {
     const tailStart = (fromTail - this.#writtenCount) * UNIT_BYTES
     const inTail = Math.max(0, offset + count - fromTail)
     // The tail first: it moves to the file while the file is being read.
-    this.#tail.copy(bytes, (fromTail - offset) * UNIT_BYTES, tailStart, tailStart + inTail * UNIT_BYTES)
+    this.#tail.copy(
+      bytes,
+      (fromTail - offset) * UNIT_BYTES,
+      tailStart,
+      tailStart + inTail * UNIT_BYTES,
+    )
     const inFile = count - inTail
     if (inFile > 0) {
       await this.#segments.read(bytes.subarray(0, inFile * UNIT_BYTES), offset * UNIT_BYTES)
@@ -190,7 +195,11 @@ export class ConsumeQueue {
     await this.#segments.completeLengths()
     const first = this.#segments.firstOffset / UNIT_BYTES
     const limit = this.#segments.endOffset / UNIT_BYTES
-    let count = await this.#partition(first, limit, unit => unit.size(0) > 0 && unit.commitLogOffset(0) < commitLogEnd)
+    let count = await this.#partition(
+      first,
+      limit,
+      unit => unit.size(0) > 0 && unit.commitLogOffset(0) < commitLogEnd,
+    )
     // A torn page can look like an older unit: the record it names must be this very one.
     while (count > first && !(await this.#isUnitTrue(count - 1, isRecordOf))) count--
     await this.#segments.cut(count * UNIT_BYTES)

@@ -58,7 +58,12 @@ export async function scanLog(
 
 type Step =
   | { readonly kind: 'end'; readonly isTorn: boolean }
-  | { readonly kind: 'damaged'; readonly from: number; readonly to: number; readonly reason: string }
+  | {
+      readonly kind: 'damaged'
+      readonly from: number
+      readonly to: number
+      readonly reason: string
+    }
   | { readonly kind: 'block' }
 
 class Scan {
@@ -95,8 +100,7 @@ class Scan {
         return { kind: 'block' }
       }
       const isMisplaced =
-        check.kind === 'record' &&
-        this.#statedOffset(position) !== this.offset + position
+        check.kind === 'record' && this.#statedOffset(position) !== this.offset + position
       if (check.kind === 'damaged' || isMisplaced) {
         return this.#atDamage(position, got, check.kind === 'damaged' ? check.reason : 'misplaced')
       }

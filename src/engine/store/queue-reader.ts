@@ -39,7 +39,10 @@ class Selection {
   }
 
   /** Returns false when the read is full. */
-  consider(unit: { offset: number; size: number; tagsCode: number }, request: QueueReadRequest): boolean {
+  consider(
+    unit: { offset: number; size: number; tagsCode: number },
+    request: QueueReadRequest,
+  ): boolean {
     const isWanted =
       unit.size !== PADDING_SIZE &&
       (request.accepts === undefined || request.accepts(unit.tagsCode))

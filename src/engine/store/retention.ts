@@ -8,7 +8,7 @@ const LOOK_MS = 10_000
 const HEAD_BYTES = 128
 
 /** Says up to which log offset records may go; whoever still needs older ones holds it back. */
-export type RetentionFence = () => number
+export type RetentionFence = () => number | Promise<number>
 
 /**
  * Removes log segments whose newest message is older than the retention. A fence of each timer
@@ -62,7 +62,7 @@ export class Retention {
   async #clean(): Promise<void> {
     const before = this.#segments.firstOffset
     const oldestMs = this.#platform.clock.timeMs() - this.#retentionMs
-    const fence = Math.min(...this.#fences.map(offset => offset()))
+    const fence = Math.min(...(await Promise.all(this.#fences.map(offset => offset()))))
     for (const base of [...this.#segments.bases].slice(1)) {
       // The first message of the next segment is younger than all of this one.
       if (base > fence || (await this.#storeTimeAt(base)) > oldestMs) break

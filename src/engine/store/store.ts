@@ -42,6 +42,7 @@ export class Store {
   readonly #appliers = new Map<string, TopicApplier>()
   readonly #participants: CheckpointParticipant[] = []
   readonly #fences: RetentionFence[] = []
+  readonly #congestion: (() => boolean)[] = []
   readonly #applier: Applier
   readonly #failedListeners = new Set<(error: BrokerError) => void>()
   readonly #waiting: Waiting[] = []
@@ -116,11 +117,13 @@ export class Store {
     participant: CheckpointParticipant
     topic?: { readonly name: string; readonly applier: TopicApplier }
     fence?: RetentionFence
+    isCongested?: () => boolean
   }): void {
     assert(this.#log === undefined, 'parts join before recovery')
     this.#participants.push(parts.participant)
     if (parts.topic !== undefined) this.#appliers.set(parts.topic.name, parts.topic.applier)
     if (parts.fence !== undefined) this.#fences.push(parts.fence)
+    if (parts.isCongested !== undefined) this.#congestion.push(parts.isCongested)
   }
 
   /** True when Apache had the folder open since our last stop: its own files win. */
@@ -245,7 +248,15 @@ export class Store {
 
   /** So much is under way that whoever reads from sockets should stop for a moment. */
   get congested(): boolean {
-    return this.endOffset - this.appliedOffset > this.#options.unappliedBytesMax
+    return (
+      this.endOffset - this.appliedOffset > this.#options.unappliedBytesMax ||
+      this.#congestion.some(isCongested => isCongested())
+    )
+  }
+
+  /** Something that made the store `congested` is over: those who wait look again. */
+  announceRelief(): void {
+    this.#applier.announceApplied()
   }
 
   get failure(): BrokerError | undefined {
@@ -278,7 +289,12 @@ export class Store {
   }
 
   /** As `append`, also while space is low: delivering what is due is what makes room. */
-  appendDue(draft: RecordDraft, queue: ConsumeQueue, tagsCode: number, storeTimeMs: number): number {
+  appendDue(
+    draft: RecordDraft,
+    queue: ConsumeQueue,
+    tagsCode: number,
+    storeTimeMs: number,
+  ): number {
     const log = this.#required(this.#log)
     const queueOffset = queue.nextOffset
     const offset = log.append(draft, queueOffset, storeTimeMs)
@@ -347,11 +363,7 @@ export class Store {
     return storeTimeOf(this.#required(this.#log), queue, queueOffset)
   }
 
-  offsetByTime(
-    queue: ConsumeQueue,
-    timeMs: number,
-    boundary: 'lower' | 'upper',
-  ): Promise<number> {
+  offsetByTime(queue: ConsumeQueue, timeMs: number, boundary: 'lower' | 'upper'): Promise<number> {
     return offsetByTime(this.#required(this.#log), queue, { timeMs, boundary })
   }
 

@@ -1,0 +1,68 @@
+import type { Log } from '../../core/platform/index.ts'
+import type { Chunk } from './chunk.ts'
+import { checkTimerRecord } from './timer-record.ts'
+
+/** Where a whole record lies in a block that was read. */
+export interface ChunkVisitor {
+  /** `source` holds a checked timer record of `size` bytes at `position`. */
+  record(source: Buffer, position: number, size: number): void
+}
+
+/**
+ * Reads up to `bytesMax` of a chunk from `position` on, and at least one record. Returns the
+ * position behind the last whole record. Damage is reported with file and range; the rest of the
+ * block is served if the record's size can be trusted, else the rest of the chunk is given up.
+ */
+export async function readChunk(
+  chunk: Chunk,
+  range: { readonly position: number; readonly bytesMax: number },
+  parts: { readonly visitor: ChunkVisitor; readonly log: Log },
+): Promise<number> {
+  const end = chunk.sizeBytes
+  let length = Math.min(range.bytesMax, end - range.position)
+  for (;;) {
+    const block = Buffer.allocUnsafeSlow(length)
+    await chunk.file.read(block, range.position)
+    const outcome = visitBlock(chunk, { block, start: range.position }, parts)
+    if (outcome.kind === 'done') return outcome.position
+    // One record larger than the block: read it whole.
+    length = Math.min(outcome.needsBytes, end - range.position)
+  }
+}
+
+type BlockOutcome =
+  | { readonly kind: 'done'; readonly position: number }
+  | { readonly kind: 'too-small'; readonly needsBytes: number }
+
+function visitBlock(
+  chunk: Chunk,
+  at: { readonly block: Buffer; readonly start: number },
+  parts: { readonly visitor: ChunkVisitor; readonly log: Log },
+): BlockOutcome {
+  const { block, start } = at
+  const isLast = start + block.length === chunk.sizeBytes
+  let position = 0
+  while (position < block.length) {
+    const check = checkTimerRecord(block, position, block.length)
+    if (check.kind === 'record') {
+      parts.visitor.record(block, position, check.size)
+      position += check.size
+      continue
+    }
+    if (check.kind === 'cut' && !isLast) {
+      if (position > 0) break
+      return { kind: 'too-small', needsBytes: check.needsBytes }
+    }
+    const size = check.kind === 'damaged' ? check.size : undefined
+    const to = size === undefined ? chunk.sizeBytes : start + position + size
+    parts.log.error('waiting messages are damaged; the range was passed over', undefined, {
+      file: chunk.file.path,
+      fromPosition: start + position,
+      toPosition: to,
+      reason: check.kind === 'damaged' ? check.reason : 'the file ends inside a record',
+    })
+    if (size === undefined) return { kind: 'done', position: chunk.sizeBytes }
+    position += size
+  }
+  return { kind: 'done', position: start + position }
+}

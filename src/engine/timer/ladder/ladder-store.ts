@@ -1,0 +1,241 @@
+import type { Platform } from '../../../core/platform/index.ts'
+import { recordProperties, findProperty, PROPERTY } from '../../../model/message/index.ts'
+import type {
+  AppliedRecord,
+  CheckpointParticipant,
+  Store,
+  TopicApplier,
+} from '../../store/index.ts'
+import type { FiredIds } from '../fired-ids.ts'
+import { PagePool } from '../page-pool.ts'
+import type { ParkedPlace } from '../parked/parked-queue.ts'
+import type { ParkedStore } from '../parked/parked-store.ts'
+import type { Publisher } from '../publisher.ts'
+import { Firing } from './firing.ts'
+import { LoadedBlocks } from './loaded-blocks.ts'
+import { Loader } from './loader.ts'
+import { Materializer } from './materializer.ts'
+import type { PartitionSection } from './partition.ts'
+import { PartitionTable } from './partition-table.ts'
+import { StagedWriter } from './staged-writer.ts'
+import { PARKED_BLOCK, Window } from './window.ts'
+
+export interface LadderOptions {
+  /** Folder of the partitions. */
+  readonly directory: string
+  /** Most messages in the window. */
+  readonly windowCountMax: number
+  /** Most bytes of loaded messages. */
+  readonly windowBytesMax: number
+  /** Staged bytes that make the broker stop reading from sockets. */
+  readonly stagingBytesMax: number
+  /** Part of the commit log that is surely in memory. */
+  readonly logMemoryBytes: number
+}
+
+interface LadderSection {
+  /** F: everything due up to here has been delivered, or is tracked by the parked store. */
+  readonly firedMs: number
+  readonly nextChunkNumber: number
+  readonly partitions: readonly PartitionSection[]
+}
+
+/**
+ * The ladder: any deliver time, from a millisecond to years. Messages wait whole in partitions by
+ * due time, coarse for far times and fine for near ones, and come to memory shortly before they
+ * are due: memory and start time do not depend on how many wait.
+ */
+export class LadderStore implements CheckpointParticipant, TopicApplier {
+  readonly name = 'ladder'
+  readonly #platform: Platform
+  readonly #options: LadderOptions
+  readonly #store: Store
+  readonly #parked: ParkedStore
+  readonly #pool = new PagePool()
+  readonly #table: PartitionTable
+  readonly #window: Window
+  readonly #blocks = new LoadedBlocks()
+  readonly #firing: Firing
+  readonly #loader: Loader
+  readonly #materializer: Materializer
+  readonly #writer: StagedWriter
+  #isStarted = false
+
+  constructor(parts: {
+    platform: Platform
+    options: LadderOptions
+    store: Store
+    publisher: Publisher
+    parked: ParkedStore
+    fired: FiredIds
+    section: unknown
+  }) {
+    const { platform, options, store, publisher, parked, fired } = parts
+    this.#platform = platform
+    this.#options = options
+    this.#store = store
+    this.#parked = parked
+    this.#table = new PartitionTable(platform.files, this.#pool, options.directory)
+    this.#window = new Window(platform.clock.timeMs(), options.windowCountMax)
+    this.#writer = new StagedWriter(this.#table, this.#pool, platform.log)
+    this.#materializer = new Materializer({
+      platform,
+      store,
+      table: this.#table,
+      window: this.#window,
+      parked,
+      memoryBytes: options.logMemoryBytes,
+      firedMs: (parts.section as LadderSection | undefined)?.firedMs ?? 0,
+    })
+    this.#firing = new Firing({
+      platform,
+      store,
+      window: this.#window,
+      blocks: this.#blocks,
+      publisher,
+      parked,
+      fired,
+    })
+    this.#loader = new Loader({
+      platform,
+      table: this.#table,
+      window: this.#window,
+      blocks: this.#blocks,
+      bodyBytesMax: options.windowBytesMax,
+      firedMs: () => this.#materializer.firedMs,
+      onLoaded: () => this.#firing.wakeBy(this.#window.nextDueMs()),
+      relieve: () => this.#writer.keepBelow(options.stagingBytesMax / 2),
+    })
+  }
+
+  /** Messages that wait, parked ones not counted. */
+  get waitingCount(): number {
+    let count = this.#window.count + this.#firing.claimedCount
+    for (const partition of this.#table.all()) count += partition.untakenCount
+    return count
+  }
+
+  get enqueuedCount(): number {
+    return this.#materializer.enqueuedCount
+  }
+
+  /** Messages that could not be delivered because their bytes are damaged. */
+  get lostCount(): number {
+    return this.#firing.lostCount
+  }
+
+  /** More is staged than should be: whoever reads from sockets should stop for a moment. */
+  get isCongested(): boolean {
+    return this.#pool.stagedBytes > this.#options.stagingBytesMax
+  }
+
+  /** Opens what the manifest names. `late` are messages of the parked store that wait for their time. */
+  async load(section: unknown, late: readonly ParkedPlace[]): Promise<void> {
+    const known = section as LadderSection | undefined
+    await this.#table.makeDirectories()
+    await this.#table.load(known?.partitions ?? [], known?.nextChunkNumber ?? 1)
+    for (const place of late) {
+      this.#window.add({
+        deliverTimeMs: place.deliverTimeMs,
+        timerId: place.timerId,
+        sizeBytes: place.recordBytes,
+        block: PARKED_BLOCK,
+        position: 0,
+      })
+    }
+  }
+
+  /** After recovery: begins to load and fire. */
+  start(): void {
+    this.#isStarted = true
+    this.#store.onApplied(() => this.#keepUp())
+    this.#loader.start()
+    this.#firing.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#loader.stop()
+    await this.#firing.stop()
+    await this.#writer.idle()
+  }
+
+  /** Deliver time of an accept record that is read back from the log. */
+  tagsCodeOf(source: Buffer, position: number): number {
+    return Number(findProperty(recordProperties(source, position), PROPERTY.TIMER_OUT_MS) ?? 0)
+  }
+
+  apply(record: AppliedRecord): void {
+    if (!this.#isStarted) {
+      this.#materializer.applyAgain(record)
+      return
+    }
+    const dueMs = this.#materializer.apply(record)
+    if (dueMs !== undefined) this.#firing.wakeBy(dueMs)
+  }
+
+  async prepare(): Promise<void> {
+    await this.#loader.pause()
+    await this.#firing.pause()
+    await this.#firing.keepClaimed(claim =>
+      this.#materializer.keepClaimed({
+        timerId: claim.timerId,
+        deliverTimeMs: claim.deliverTimeMs,
+        recordBytes: claim.sizeBytes,
+      }),
+    )
+    await this.#materializer.settle()
+  }
+
+  snapshot(): LadderSection {
+    this.#materializer.moveFired(this.#firePosition())
+    const { firedMs } = this.#materializer
+    for (const partition of [...this.#table.all()]) {
+      const isOver = partition.endMs - 1 <= firedMs && partition.untakenBytes === 0
+      if (isOver) this.#table.condemn(partition)
+    }
+    const section = {
+      firedMs,
+      nextChunkNumber: this.#table.nextChunkNumber,
+      partitions: [...this.#table.all()].map(partition => partition.section()),
+    }
+    this.#loader.resume()
+    this.#firing.resume()
+    return section
+  }
+
+  async write(): Promise<void> {
+    await this.#writer.writeAndSync()
+    for (const directory of this.#table.takeTouchedDirectories()) {
+      await this.#platform.files.syncDirectory(directory)
+    }
+  }
+
+  relieve(): Promise<void> {
+    return this.#writer.keepBelow(this.#options.stagingBytesMax / 2)
+  }
+
+  async committed(): Promise<void> {
+    await this.#writer.removeCondemned()
+  }
+
+  /** Log offset of the oldest message that only the log has; Infinity when there is none. */
+  oldestInLog(): number {
+    return this.#window.oldestInLog()
+  }
+
+  /** Everything due up to here is delivered: what waits, is loaded or not loaded is due later. */
+  #firePosition(): number {
+    let earliest = Math.min(this.#window.nextDueMs(), this.#firing.claimedDueMs)
+    for (const partition of this.#table.all()) {
+      earliest = Math.min(earliest, partition.untakenDueMinMs)
+    }
+    return Math.min(this.#platform.clock.timeMs(), earliest - 1)
+  }
+
+  #keepUp(): void {
+    this.#materializer.keepUp()
+    if (this.#pool.stagedBytes > this.#options.stagingBytesMax / 2) {
+      this.#writer.start(this.#options.stagingBytesMax / 4, () => this.#store.announceRelief())
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import type { Chunk, ChunkSection } from '../chunk.ts'
+import type { Rung } from './rungs.ts'
+
+/**
+ * How a chunk came to be: from new messages, from a split, or from near arrivals that are in the
+ * window already. Each way has a chunk of its own.
+ */
+export type ChunkOrigin = 'arrival' | 'split' | 'direct'
+
+export interface PartitionSection {
+  readonly rung: string
+  readonly startMs: number
+  readonly isSplit: boolean
+  readonly chunks: readonly ChunkSection[]
+}
+
+/** All messages due in one interval, in chunks. */
+export class Partition {
+  readonly rung: Rung
+  readonly startMs: number
+  /** It was too large to load: its messages, also new ones, go to the next finer rung. */
+  isSplit = false
+  chunks: Chunk[] = []
+  readonly #open = new Map<ChunkOrigin, Chunk>()
+
+  constructor(rung: Rung, startMs: number) {
+    this.rung = rung
+    this.startMs = startMs
+  }
+
+  get endMs(): number {
+    return this.startMs + this.rung.widthMs
+  }
+
+  /** Bytes that are neither in the window nor moved on. */
+  get untakenBytes(): number {
+    return this.chunks.reduce((sum, chunk) => sum + chunk.untakenBytes, 0)
+  }
+
+  get untakenCount(): number {
+    return this.chunks.reduce((sum, chunk) => sum + chunk.untakenCount, 0)
+  }
+
+  /** A chunk that was begun to be loaded and has more. */
+  get loading(): Chunk | undefined {
+    return this.chunks.find(chunk => chunk.isLoading && chunk.untakenBytes > 0)
+  }
+
+  /** A chunk of which nothing is in the window. */
+  get waiting(): Chunk | undefined {
+    return this.chunks.find(chunk => !chunk.isLoading && chunk.untakenBytes > 0)
+  }
+
+  /** From here on the chunk takes no more messages: it is being loaded. */
+  seal(chunk: Chunk): void {
+    for (const [origin, open] of this.#open) if (open === chunk) this.#open.delete(origin)
+  }
+
+  /** Earliest deliver time of what is not in the window; Infinity when all is. */
+  get untakenDueMinMs(): number {
+    let min = Infinity
+    for (const chunk of this.chunks) {
+      if (chunk.untakenBytes > 0) min = Math.min(min, Math.max(chunk.dueMinMs, this.startMs))
+    }
+    return min
+  }
+
+  openChunk(origin: ChunkOrigin): Chunk | undefined {
+    const chunk = this.#open.get(origin)
+    return chunk === undefined || chunk.isFull ? undefined : chunk
+  }
+
+  addChunk(chunk: Chunk, origin: ChunkOrigin | undefined): void {
+    this.chunks.push(chunk)
+    if (origin !== undefined) this.#open.set(origin, chunk)
+  }
+
+  /** Lets go of a chunk whose messages have all moved on. */
+  dropChunk(chunk: Chunk): void {
+    this.chunks = this.chunks.filter(candidate => candidate !== chunk)
+    this.seal(chunk)
+  }
+
+  section(): PartitionSection {
+    return {
+      rung: this.rung.name,
+      startMs: this.startMs,
+      isSplit: this.isSplit,
+      chunks: this.chunks.map(chunk => chunk.section()),
+    }
+  }
+}

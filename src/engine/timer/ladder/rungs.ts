@@ -1,0 +1,66 @@
+import { assert } from '../../../core/base/index.ts'
+
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+const MEGABYTE = 1024 * 1024
+
+/** One width of partitions. All widths count from the UTC epoch, never from local time. */
+export interface Rung {
+  readonly index: number
+  /** Name of its folder. */
+  readonly name: string
+  readonly widthMs: number
+  /** New messages go to a partition that begins at least this far ahead; finer ones take the rest. */
+  readonly horizonMs: number
+  /** A partition of up to this size is loaded whole; a larger one is split first. */
+  readonly loadBytesMax: number
+}
+
+/**
+ * From coarse to fine. New messages go down to the minute; seconds and finer come from splitting.
+ * A coarse partition stays in memory long once it is loaded, so it must be small for that.
+ */
+export const rungs: readonly Rung[] = [
+  rung(0, '30d', 30 * DAY_MS, { horizonMs: 60 * DAY_MS, loadBytesMax: MEGABYTE / 4 }),
+  rung(1, '1d', DAY_MS, { horizonMs: 2 * DAY_MS, loadBytesMax: MEGABYTE / 2 }),
+  rung(2, '1h', HOUR_MS, { horizonMs: 2 * HOUR_MS, loadBytesMax: 2 * MEGABYTE }),
+  rung(3, '1min', MINUTE_MS, { horizonMs: -Infinity, loadBytesMax: 12 * MEGABYTE }),
+  rung(4, '1s', SECOND_MS, { horizonMs: Infinity, loadBytesMax: 12 * MEGABYTE }),
+  rung(5, '20ms', 20, { horizonMs: Infinity, loadBytesMax: 12 * MEGABYTE }),
+  // All of it is due at once: it is streamed, whatever its size.
+  rung(6, '1ms', 1, { horizonMs: Infinity, loadBytesMax: Infinity }),
+]
+
+function rung(
+  index: number,
+  name: string,
+  widthMs: number,
+  limits: { horizonMs: number; loadBytesMax: number },
+): Rung {
+  return { index, name, widthMs, ...limits }
+}
+
+export function rungAt(index: number): Rung {
+  const found = rungs[index]
+  assert(found !== undefined, 'there is no such rung')
+  return found
+}
+
+export function rungNamed(name: string): Rung | undefined {
+  return rungs.find(candidate => candidate.name === name)
+}
+
+/** Beginning of the rung's partition that covers a time. */
+export function partitionStart(of: Rung, timeMs: number): number {
+  return Math.floor(timeMs / of.widthMs) * of.widthMs
+}
+
+/** The rung for a new message: the coarsest whose partition begins far enough ahead. */
+export function rungForNew(deliverTimeMs: number, nowMs: number): Rung {
+  for (const candidate of rungs) {
+    if (partitionStart(candidate, deliverTimeMs) >= nowMs + candidate.horizonMs) return candidate
+  }
+  return rungAt(3)
+}

@@ -1,0 +1,323 @@
+import type { Platform, Timer } from '../../../core/platform/index.ts'
+import {
+  checkRecord,
+  findProperty,
+  PROPERTY,
+  recordCommitLogOffset,
+  recordProperties,
+  recordQueueOffset,
+  recordStoreTimeMs,
+  SCHEDULE_TOPIC,
+} from '../../../model/message/index.ts'
+import type {
+  AppliedRecord,
+  CheckpointParticipant,
+  ConsumeQueue,
+  Store,
+  TopicApplier,
+} from '../../store/index.ts'
+import type { FiredIds } from '../fired-ids.ts'
+import type { ParkedStore } from '../parked/parked-store.ts'
+import type { Publisher } from '../publisher.ts'
+import { DelayOffsetsFile } from './delay-offsets-file.ts'
+import { LevelQueue } from './level-queue.ts'
+
+const BATCH_COUNT_MAX = 512
+const BATCH_BYTES_MAX = 1024 * 1024
+/** Pause after the log took nothing, or could not be read. */
+const RETRY_MS = 50
+
+interface LevelsSection {
+  /** Next queue offset by level. */
+  readonly offsets: Readonly<Record<string, number>>
+  /** The table in force, for records that a crash leaves to be applied again. */
+  readonly levelsMs: readonly number[]
+}
+
+/**
+ * The delay levels of RocketMQ 4. A level's messages wait in one queue of `SCHEDULE_TOPIC_XXXX`
+ * with their deliver time in place of the tags code; the head of each is watched, with one timer
+ * for the earliest. Order within a level is kept and nothing is ever skipped: what its topic
+ * refuses is parked, what the log refuses is tried again.
+ */
+export class LevelStore implements CheckpointParticipant, TopicApplier {
+  readonly name = 'levels'
+  readonly #platform: Platform
+  readonly #store: Store
+  readonly #publisher: Publisher
+  readonly #parked: ParkedStore
+  readonly #fired: FiredIds
+  readonly #levelsMs: readonly number[]
+  /** In force when the records were accepted that recovery applies again. */
+  #levelsMsBefore: readonly number[]
+  readonly #file: DelayOffsetsFile
+  readonly #levels = new Map<number, LevelQueue>()
+  readonly #knownOffsets = new Map<number, number>()
+  readonly #running = new Set<Promise<void>>()
+  #exported: ReadonlyMap<number, number> = new Map()
+  #timer: Timer | undefined
+  #wakeAtMs = Infinity
+  #isStarted = false
+  #isPaused = false
+  #lostCount = 0
+
+  constructor(parts: {
+    platform: Platform
+    store: Store
+    publisher: Publisher
+    parked: ParkedStore
+    fired: FiredIds
+    levelsMs: readonly number[]
+    delayOffsetPath: string
+  }) {
+    this.#platform = parts.platform
+    this.#store = parts.store
+    this.#publisher = parts.publisher
+    this.#parked = parts.parked
+    this.#fired = parts.fired
+    this.#levelsMs = parts.levelsMs
+    this.#levelsMsBefore = parts.levelsMs
+    this.#file = new DelayOffsetsFile(parts.platform.files, parts.delayOffsetPath)
+  }
+
+  get waitingCount(): number {
+    let count = 0
+    for (const level of this.#levels.values()) count += level.waitingCount
+    return count
+  }
+
+  /** Messages that could not be delivered because the log no longer has them whole. */
+  get lostCount(): number {
+    return this.#lostCount
+  }
+
+  /** Reads how far each level has got: from the manifest, or from Apache's file after it ran. */
+  async load(section: unknown): Promise<void> {
+    const known = section as LevelsSection | undefined
+    if (known !== undefined) this.#levelsMsBefore = known.levelsMs
+    const offsets = this.#store.isForeign
+      ? await this.#file.read()
+      : new Map(Object.entries(known?.offsets ?? {}).map(([key, value]) => [Number(key), value]))
+    for (const [level, offset] of offsets) this.#knownOffsets.set(level, offset)
+  }
+
+  /** After recovery: begins to deliver. */
+  start(): void {
+    for (const queue of this.#store.queuesOf(SCHEDULE_TOPIC)) this.#levelOf(queue)
+    for (const [level, offset] of this.#knownOffsets) {
+      this.#levelOf(this.#store.queue(SCHEDULE_TOPIC, level - 1)).nextOffset = offset
+    }
+    for (const level of this.#levels.values()) this.#correct(level)
+    this.#levelsMsBefore = this.#levelsMs
+    this.#isStarted = true
+    this.#wake()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStarted = false
+    this.#timer?.cancel()
+    await this.#idle()
+  }
+
+  /** Deliver time of a record that is read back from the log. */
+  tagsCodeOf(source: Buffer, position: number): number {
+    const level = Number(findProperty(recordProperties(source, position), PROPERTY.DELAY) ?? 1)
+    const levelMs = this.#levelsMsBefore[level - 1] ?? this.#levelsMsBefore.at(-1) ?? 1000
+    return recordStoreTimeMs(source, position) + levelMs
+  }
+
+  apply(record: AppliedRecord): void {
+    if (!this.#isStarted) return
+    const level = this.#levelOf(record.queue)
+    if (level.nextOffset !== record.queueOffset) return
+    level.headDueMs = record.tagsCode
+    this.#wakeBy(level.headDueMs)
+  }
+
+  /** Log offset of the oldest message that waits; Infinity when none does. Holds up retention. */
+  async oldestWaitingOffset(): Promise<number> {
+    let oldest = Infinity
+    for (const level of this.#levels.values()) {
+      if (level.waitingCount === 0) continue
+      const units = await level.queue.readUnits(level.nextOffset, 1)
+      oldest = Math.min(oldest, units.commitLogOffset(0))
+    }
+    return oldest
+  }
+
+  async prepare(): Promise<void> {
+    this.#isPaused = true
+    await this.#idle()
+    await this.#publisher.drained()
+  }
+
+  snapshot(): LevelsSection {
+    this.#isPaused = false
+    if (this.#isStarted) this.#platform.timers.soon(() => this.#wake())
+    this.#exported = new Map(
+      [...this.#levels.values()].map(level => [level.level, level.nextOffset]),
+    )
+    return { offsets: Object.fromEntries(this.#exported), levelsMs: this.#levelsMs }
+  }
+
+  async write(): Promise<void> {
+    await this.#file.write(this.#exported)
+  }
+
+  relieve(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  committed(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  #levelOf(queue: ConsumeQueue): LevelQueue {
+    const number = queue.queueId + 1
+    let level = this.#levels.get(number)
+    if (level === undefined) {
+      level = new LevelQueue(number, queue, queue.minOffset)
+      this.#levels.set(number, level)
+    }
+    return level
+  }
+
+  /** What was read from a file may lie outside what the queue has. */
+  #correct(level: LevelQueue): void {
+    const { minOffset, maxOffset } = level.queue
+    const corrected = Math.min(Math.max(level.nextOffset, minOffset), maxOffset)
+    if (corrected === level.nextOffset) return
+    this.#platform.log.warn('the progress of a delay level was outside its queue', {
+      level: level.level,
+      offset: level.nextOffset,
+      corrected,
+    })
+    level.nextOffset = corrected
+  }
+
+  async #idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running)
+  }
+
+  #wakeBy(timeMs: number): void {
+    if (timeMs >= this.#wakeAtMs) return
+    this.#timer?.cancel()
+    this.#wakeAtMs = timeMs
+    this.#timer = this.#platform.timers.at(timeMs, () => {
+      this.#wakeAtMs = Infinity
+      this.#wake()
+    })
+  }
+
+  /** Starts to deliver each level whose head is due; the next timer follows from the others. */
+  #wake(): void {
+    if (!this.#isStarted || this.#isPaused) return
+    const nowMs = this.#platform.clock.timeMs()
+    for (const level of this.#levels.values()) {
+      if (level.isDelivering || level.waitingCount === 0) continue
+      if (level.headDueMs > nowMs) this.#wakeBy(level.headDueMs)
+      else this.#run(level)
+    }
+  }
+
+  #run(level: LevelQueue): void {
+    level.isDelivering = true
+    const running = this.#deliverLevel(level)
+      .catch((error: unknown) => {
+        this.#platform.log.error('a delay level could not be read', error, { level: level.level })
+        this.#tryAgain()
+      })
+      .finally(() => {
+        level.isDelivering = false
+        this.#running.delete(running)
+        this.#wake()
+      })
+    this.#running.add(running)
+  }
+
+  #tryAgain(): void {
+    this.#wakeBy(this.#platform.clock.timeMs() + RETRY_MS)
+  }
+
+  /** Delivers batches until the head is not due, the log is busy or a checkpoint wants a pause. */
+  async #deliverLevel(level: LevelQueue): Promise<void> {
+    while (this.#isStarted && !this.#isPaused) {
+      const dueCount = await this.#countDue(level)
+      if (dueCount === 0) return
+      if (this.#publisher.isCongested) await this.#publisher.drained()
+      const read = await this.#store.readQueue(level.queue, {
+        fromOffset: level.nextOffset,
+        countMax: dueCount,
+        bytesMax: BATCH_BYTES_MAX,
+        accepts: undefined,
+      })
+      if (!this.#deliverBatch(level, read.bytes)) {
+        level.headDueMs = this.#platform.clock.timeMs() + RETRY_MS
+        return
+      }
+      if (read.removed || read.count === 0) this.#passMissing(level, read.nextOffset)
+    }
+  }
+
+  /** How many messages from the head on are due; notes when the first other one is. */
+  async #countDue(level: LevelQueue): Promise<number> {
+    const units = await level.queue.readUnits(level.nextOffset, BATCH_COUNT_MAX)
+    const nowMs = this.#platform.clock.timeMs()
+    let count = 0
+    while (count < units.count && units.tagsCode(count) <= nowMs) count++
+    if (count < units.count) level.headDueMs = units.tagsCode(count)
+    else level.headDueMs = level.waitingCount === 0 ? Infinity : 0
+    return count
+  }
+
+  /** Returns false when the log is busy: what was not taken stays where it is. */
+  #deliverBatch(level: LevelQueue, bytes: Buffer): boolean {
+    let position = 0
+    while (position < bytes.length) {
+      const check = checkRecord(bytes, position, bytes.length)
+      if (check.kind !== 'record') {
+        this.#lost(level, 'damaged')
+        level.nextOffset++
+        return true
+      }
+      if (!this.#deliverOne(bytes, position, check.size)) return false
+      level.nextOffset = recordQueueOffset(bytes, position) + 1
+      position += check.size
+    }
+    return true
+  }
+
+  #deliverOne(bytes: Buffer, position: number, size: number): boolean {
+    const timerId = recordCommitLogOffset(bytes, position)
+    if (this.#fired.take(timerId)) return true
+    const outcome = this.#publisher.deliver(bytes, position, timerId)
+    if (outcome === 'busy') return false
+    if (outcome === 'refused') {
+      this.#parked.park({
+        timerId,
+        deliverTimeMs: this.#platform.clock.timeMs(),
+        source: bytes,
+        position,
+        recordBytes: size,
+      })
+    }
+    return true
+  }
+
+  /** Messages that the log no longer has, or never had whole. */
+  #passMissing(level: LevelQueue, nextOffset: number): void {
+    while (level.nextOffset < nextOffset) {
+      this.#lost(level, 'missing')
+      level.nextOffset++
+    }
+  }
+
+  #lost(level: LevelQueue, reason: string): void {
+    this.#lostCount++
+    this.#platform.log.error('a delayed message is not in the log any more', undefined, {
+      level: level.level,
+      queueOffset: level.nextOffset,
+      reason,
+    })
+  }
+}

@@ -1,0 +1,30 @@
+/** Most staged bytes come and go in pages of this size, which are used again. */
+export const PAGE_BYTES = 32 * 1024
+
+const FREE_PAGES_MAX = 256
+
+/** Memory for what waits to be written to partitions, with one count over all of them. */
+export class PagePool {
+  readonly #free: Buffer[] = []
+  #stagedBytes = 0
+
+  /** Bytes handed out and not given back. */
+  get stagedBytes(): number {
+    return this.#stagedBytes
+  }
+
+  /** A page with room for `sizeBytes`; larger than usual when that does not fit. */
+  take(sizeBytes: number): Buffer {
+    const page =
+      sizeBytes > PAGE_BYTES
+        ? Buffer.allocUnsafeSlow(sizeBytes)
+        : (this.#free.pop() ?? Buffer.allocUnsafeSlow(PAGE_BYTES))
+    this.#stagedBytes += page.length
+    return page
+  }
+
+  give(page: Buffer): void {
+    this.#stagedBytes -= page.length
+    if (page.length === PAGE_BYTES && this.#free.length < FREE_PAGES_MAX) this.#free.push(page)
+  }
+}

@@ -1,0 +1,80 @@
+/** Where a parked message lies. */
+export interface ParkedPlace {
+  readonly timerId: number
+  readonly deliverTimeMs: number
+  readonly chunkNumber: number
+  /** Of the timer record in its chunk. */
+  readonly position: number
+  /** Of the accept record, without the header of the chunk. */
+  readonly recordBytes: number
+}
+
+const BACKOFF_FIRST_MS = 1_000
+const BACKOFF_MAX_MS = 30_000
+
+/**
+ * Parked messages of one topic that refuses them, oldest first, in columns. The first one is tried
+ * again after a pause that grows; when it is taken, the others follow at once.
+ */
+export class ParkedQueue {
+  #head = 0
+  #timerIds: number[] = []
+  #deliverTimesMs: number[] = []
+  #chunkNumbers: number[] = []
+  #positions: number[] = []
+  #recordBytes: number[] = []
+  #backoffMs = BACKOFF_FIRST_MS
+  #retryAtUptimeMs: number
+
+  constructor(retryAtUptimeMs: number) {
+    this.#retryAtUptimeMs = retryAtUptimeMs
+  }
+
+  get count(): number {
+    return this.#timerIds.length - this.#head
+  }
+
+  get retryAtUptimeMs(): number {
+    return this.#retryAtUptimeMs
+  }
+
+  push(place: ParkedPlace): void {
+    this.#timerIds.push(place.timerId)
+    this.#deliverTimesMs.push(place.deliverTimeMs)
+    this.#chunkNumbers.push(place.chunkNumber)
+    this.#positions.push(place.position)
+    this.#recordBytes.push(place.recordBytes)
+  }
+
+  first(): ParkedPlace | undefined {
+    const timerId = this.#timerIds[this.#head]
+    if (timerId === undefined) return undefined
+    return {
+      timerId,
+      deliverTimeMs: this.#deliverTimesMs[this.#head] ?? 0,
+      chunkNumber: this.#chunkNumbers[this.#head] ?? 0,
+      position: this.#positions[this.#head] ?? 0,
+      recordBytes: this.#recordBytes[this.#head] ?? 0,
+    }
+  }
+
+  shift(): void {
+    this.#head++
+    if (this.#head < 1024 || this.#head * 2 < this.#timerIds.length) return
+    this.#timerIds = this.#timerIds.slice(this.#head)
+    this.#deliverTimesMs = this.#deliverTimesMs.slice(this.#head)
+    this.#chunkNumbers = this.#chunkNumbers.slice(this.#head)
+    this.#positions = this.#positions.slice(this.#head)
+    this.#recordBytes = this.#recordBytes.slice(this.#head)
+    this.#head = 0
+  }
+
+  refused(nowUptimeMs: number): void {
+    this.#retryAtUptimeMs = nowUptimeMs + this.#backoffMs
+    this.#backoffMs = Math.min(BACKOFF_MAX_MS, this.#backoffMs * 2)
+  }
+
+  taken(): void {
+    this.#backoffMs = BACKOFF_FIRST_MS
+  }
+}

@@ -1,0 +1,305 @@
+import { assert } from '../../../core/base/index.ts'
+import type { Platform, Timer } from '../../../core/platform/index.ts'
+import { findProperty, PROPERTY, recordProperties } from '../../../model/message/index.ts'
+import type { CheckpointParticipant } from '../../store/index.ts'
+import { Chunk, type ChunkSection } from '../chunk.ts'
+import { readChunk } from '../chunk-reader.ts'
+import type { FiredIds } from '../fired-ids.ts'
+import { PagePool } from '../page-pool.ts'
+import type { Publisher } from '../publisher.ts'
+import {
+  TIMER_HEADER_BYTES,
+  timerDeliverTimeMs,
+  timerIdOf,
+  timerRecordStart,
+} from '../timer-record.ts'
+import { type ParkedPlace, ParkedQueue } from './parked-queue.ts'
+
+const RETRY_LOOK_MS = 500
+const RETRY_COUNT_MAX = 256
+const CHUNK_BYTES_ROTATE = 16 * 1024 * 1024
+const READ_BYTES = 1024 * 1024
+
+interface ParkedSection {
+  readonly nextNumber: number
+  readonly chunks: readonly (ChunkSection & { readonly gone: readonly number[] })[]
+}
+
+/** A message as it was accepted, for `park` and `keepLate`. */
+export interface ParkedMessage {
+  readonly timerId: number
+  readonly deliverTimeMs: number
+  readonly source: Buffer
+  readonly position: number
+  readonly recordBytes: number
+}
+
+/**
+ * Messages that the fire position has passed and that are not delivered: their topic refuses them,
+ * or they came in for a time before it (late, or after the clock went back). Each is tracked by id
+ * in files of its own, so that it holds up nobody. See docs/formats/timer-chunk.md.
+ */
+export class ParkedStore implements CheckpointParticipant {
+  readonly name = 'parked'
+  readonly #platform: Platform
+  readonly #directory: string
+  readonly #publisher: Publisher
+  readonly #fired: FiredIds
+  readonly #pool = new PagePool()
+  readonly #chunks = new Map<number, Chunk>()
+  /** Ids in a chunk that are delivered: kept until the whole chunk goes. */
+  readonly #gone = new Map<number, Set<number>>()
+  readonly #refused = new Map<string, ParkedQueue>()
+  readonly #late = new Map<number, ParkedPlace>()
+  #open: Chunk | undefined
+  #nextNumber = 1
+  #condemned: Chunk[] = []
+  #isTouched = false
+  #timer: Timer | undefined
+  #retrying: Promise<void> | undefined
+  #isPaused = false
+  #isStopped = false
+
+  constructor(parts: {
+    platform: Platform
+    directory: string
+    publisher: Publisher
+    fired: FiredIds
+  }) {
+    this.#platform = parts.platform
+    this.#directory = parts.directory
+    this.#publisher = parts.publisher
+    this.#fired = parts.fired
+  }
+
+  /** Messages that wait although their time has come. */
+  get refusedCount(): number {
+    let count = 0
+    for (const queue of this.#refused.values()) count += queue.count
+    return count
+  }
+
+  /** Messages that wait for their own time behind the fire position. */
+  get lateCount(): number {
+    return this.#late.size
+  }
+
+  /**
+   * Opens what the manifest names. Messages whose time is still to come are returned: they belong
+   * into the window.
+   */
+  async load(section: unknown, nowMs: number): Promise<readonly ParkedPlace[]> {
+    const { files } = this.#platform
+    await files.makeDirectory(this.#directory)
+    const known = section as ParkedSection | undefined
+    this.#nextNumber = known?.nextNumber ?? 1
+    const named = new Set<string>()
+    const waiting: ParkedPlace[] = []
+    for (const chunkSection of known?.chunks ?? []) {
+      const path = this.#path(chunkSection.number)
+      named.add(path)
+      const chunk = await Chunk.load(files, this.#pool, { path, section: chunkSection })
+      this.#chunks.set(chunk.number, chunk)
+      this.#gone.set(chunk.number, new Set(chunkSection.gone))
+      await this.#loadChunk(chunk, nowMs, waiting)
+    }
+    for (const name of await files.list(this.#directory)) {
+      const path = `${this.#directory}/${name}`
+      if (!named.has(path)) await files.remove(path)
+    }
+    return waiting
+  }
+
+  start(): void {
+    this.#timer = this.#platform.timers.after(RETRY_LOOK_MS, () => {
+      this.#retrying = this.#retryAll()
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#timer?.cancel()
+    await this.#retrying
+  }
+
+  /** Keeps a message whose topic refused it; it is tried again until it is taken. */
+  park(message: ParkedMessage): void {
+    const place = this.#late.get(message.timerId) ?? this.#append(message)
+    this.#late.delete(message.timerId)
+    const topic = realTopicOf(message.source, message.position)
+    this.#queueOf(topic).push(place)
+  }
+
+  /** Keeps a message of the window that is due before the fire position. */
+  keepLate(message: ParkedMessage): void {
+    if (!this.#late.has(message.timerId)) this.#late.set(message.timerId, this.#append(message))
+  }
+
+  /** A message kept with `keepLate` was delivered or had fired before. */
+  lateDone(timerId: number): void {
+    if (this.#late.size === 0) return
+    const place = this.#late.get(timerId)
+    if (place === undefined) return
+    this.#late.delete(timerId)
+    this.#markGone(place)
+  }
+
+  /** The accept record of a message kept with `keepLate`. */
+  async readLate(timerId: number): Promise<Buffer | undefined> {
+    const place = this.#late.get(timerId)
+    return place === undefined ? undefined : this.#read(place)
+  }
+
+  async prepare(): Promise<void> {
+    this.#isPaused = true
+    await this.#retrying
+    await this.#publisher.drained()
+  }
+
+  snapshot(): ParkedSection {
+    this.#isPaused = false
+    for (const chunk of [...this.#chunks.values()]) {
+      if (chunk.count === (this.#gone.get(chunk.number)?.size ?? 0)) this.#condemn(chunk)
+    }
+    const chunks = [...this.#chunks.values()].map(chunk => ({
+      ...chunk.section(),
+      gone: [...(this.#gone.get(chunk.number) ?? [])],
+    }))
+    return { nextNumber: this.#nextNumber, chunks }
+  }
+
+  async write(): Promise<void> {
+    for (const chunk of this.#chunks.values()) {
+      if (chunk.file.isDurable) continue
+      await chunk.file.write()
+      await chunk.file.sync()
+    }
+    if (!this.#isTouched) return
+    this.#isTouched = false
+    await this.#platform.files.syncDirectory(this.#directory)
+  }
+
+  async relieve(): Promise<void> {
+    for (const chunk of this.#chunks.values()) await chunk.file.write()
+  }
+
+  async committed(): Promise<void> {
+    for (const chunk of this.#condemned.splice(0)) await chunk.file.remove()
+  }
+
+  async #loadChunk(chunk: Chunk, nowMs: number, waiting: ParkedPlace[]): Promise<void> {
+    const gone = this.#gone.get(chunk.number)
+    let position = chunk.takenBytes
+    const visitor = {
+      record: (source: Buffer, at: number, size: number): void => {
+        const place = {
+          timerId: timerIdOf(source, at),
+          deliverTimeMs: timerDeliverTimeMs(source, at),
+          chunkNumber: chunk.number,
+          position: position + at,
+          recordBytes: size - TIMER_HEADER_BYTES,
+        }
+        if (gone?.has(place.timerId) === true) return
+        if (place.deliverTimeMs > nowMs) {
+          this.#late.set(place.timerId, place)
+          waiting.push(place)
+        } else {
+          this.#queueOf(realTopicOf(source, timerRecordStart(at))).push(place)
+        }
+      },
+    }
+    while (position < chunk.sizeBytes) {
+      const range = { position, bytesMax: READ_BYTES }
+      position = await readChunk(chunk, range, { visitor, log: this.#platform.log })
+    }
+    chunk.take(position, chunk.count)
+  }
+
+  #queueOf(topic: string): ParkedQueue {
+    let queue = this.#refused.get(topic)
+    if (queue === undefined) {
+      queue = new ParkedQueue(this.#platform.clock.uptimeMs())
+      this.#refused.set(topic, queue)
+    }
+    return queue
+  }
+
+  #append(message: ParkedMessage): ParkedPlace {
+    let chunk = this.#open
+    if (chunk === undefined || chunk.sizeBytes >= CHUNK_BYTES_ROTATE) {
+      const number = this.#nextNumber++
+      chunk = Chunk.create(this.#platform.files, this.#pool, { path: this.#path(number), number })
+      this.#chunks.set(number, chunk)
+      this.#gone.set(number, new Set())
+      this.#open = chunk
+      this.#isTouched = true
+    }
+    const position = chunk.sizeBytes
+    chunk.append(message, message.source, message.position, message.recordBytes)
+    return {
+      timerId: message.timerId,
+      deliverTimeMs: message.deliverTimeMs,
+      chunkNumber: chunk.number,
+      position,
+      recordBytes: message.recordBytes,
+    }
+  }
+
+  #markGone(place: ParkedPlace): void {
+    this.#gone.get(place.chunkNumber)?.add(place.timerId)
+  }
+
+  #condemn(chunk: Chunk): void {
+    this.#chunks.delete(chunk.number)
+    this.#gone.delete(chunk.number)
+    this.#condemned.push(chunk)
+    if (this.#open === chunk) this.#open = undefined
+  }
+
+  async #read(place: ParkedPlace): Promise<Buffer> {
+    const chunk = this.#chunks.get(place.chunkNumber)
+    assert(chunk !== undefined, 'a parked message has a chunk')
+    const record = Buffer.allocUnsafe(place.recordBytes)
+    await chunk.file.read(record, timerRecordStart(place.position))
+    return record
+  }
+
+  async #retryAll(): Promise<void> {
+    try {
+      for (const [topic, queue] of this.#refused) {
+        if (this.#isPaused || this.#isStopped) break
+        if (queue.count === 0) this.#refused.delete(topic)
+        else if (queue.retryAtUptimeMs <= this.#platform.clock.uptimeMs()) await this.#retry(queue)
+      }
+    } catch (error) {
+      this.#platform.log.error('parked messages could not be read', error)
+    }
+    if (!this.#isStopped) this.start()
+  }
+
+  async #retry(queue: ParkedQueue): Promise<void> {
+    for (let count = 0; count < RETRY_COUNT_MAX; count++) {
+      const place = queue.first()
+      if (place === undefined || this.#isPaused) return
+      if (!this.#fired.take(place.timerId)) {
+        const outcome = this.#publisher.deliver(await this.#read(place), 0, place.timerId)
+        if (outcome === 'busy') return
+        if (outcome === 'refused') {
+          queue.refused(this.#platform.clock.uptimeMs())
+          return
+        }
+        queue.taken()
+      }
+      queue.shift()
+      this.#markGone(place)
+    }
+  }
+
+  #path(number: number): string {
+    return `${this.#directory}/${number}`
+  }
+}
+
+function realTopicOf(source: Buffer, position: number): string {
+  return findProperty(recordProperties(source, position), PROPERTY.REAL_TOPIC) ?? ''
+}

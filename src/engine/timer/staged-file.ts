@@ -1,0 +1,155 @@
+import { assert } from '../../core/base/index.ts'
+import type { File, Files } from '../../core/platform/index.ts'
+import type { PagePool } from './page-pool.ts'
+
+interface Page {
+  readonly bytes: Buffer
+  /** File position of its first byte. */
+  readonly start: number
+  used: number
+}
+
+/**
+ * An append-only file whose newest part is in memory until `write`. Appending never waits; what
+ * was appended can be read at once, from memory or file. Durable after `sync`.
+ */
+export class StagedFile {
+  readonly path: string
+  readonly #files: Files
+  readonly #pool: PagePool
+  #pages: Page[] = []
+  #writing: Page[] = []
+  #sizeBytes: number
+  #writtenBytes: number
+  #syncedBytes: number
+  #file: Promise<File> | undefined
+  #working: Promise<void> = Promise.resolve()
+
+  constructor(parts: { files: Files; pool: PagePool; path: string; sizeBytes: number }) {
+    this.#files = parts.files
+    this.#pool = parts.pool
+    this.path = parts.path
+    this.#sizeBytes = parts.sizeBytes
+    this.#writtenBytes = parts.sizeBytes
+    this.#syncedBytes = parts.sizeBytes
+  }
+
+  /** With what is staged. */
+  get sizeBytes(): number {
+    return this.#sizeBytes
+  }
+
+  get stagedBytes(): number {
+    return this.#sizeBytes - this.#writtenBytes
+  }
+
+  get isDurable(): boolean {
+    return this.#syncedBytes === this.#sizeBytes
+  }
+
+  /** Place in memory for the next `sizeBytes` of the file; the caller fills it at once. */
+  reserve(sizeBytes: number): { readonly bytes: Buffer; readonly position: number } {
+    let page = this.#pages.at(-1)
+    if (page === undefined || page.bytes.length - page.used < sizeBytes) {
+      page = { bytes: this.#pool.take(sizeBytes), start: this.#sizeBytes, used: 0 }
+      this.#pages.push(page)
+    }
+    const position = page.used
+    page.used += sizeBytes
+    this.#sizeBytes += sizeBytes
+    return { bytes: page.bytes, position }
+  }
+
+  /** Fills `target` from `position`; the range must lie inside `sizeBytes`. */
+  async read(target: Buffer, position: number): Promise<void> {
+    assert(position + target.length <= this.#sizeBytes, 'reading behind the end')
+    // Memory first: pages leave it while the file is being read.
+    const fromMemory = Math.max(position, this.#writtenBytes)
+    this.#copyStaged(target.subarray(fromMemory - position), fromMemory)
+    const inFile = fromMemory - position
+    if (inFile <= 0) return
+    const file = await this.#opened()
+    const got = await file.read(target.subarray(0, inFile), position)
+    assert(got === inFile, `${this.path} is shorter than the manifest says`)
+  }
+
+  /** Writes what is staged now to the file; what is appended meanwhile stays staged. */
+  write(): Promise<void> {
+    return this.#serially(async () => {
+      if (this.#pages.length === 0) return
+      const file = await this.#opened()
+      this.#writing = this.#pages
+      this.#pages = []
+      const parts = this.#writing.map(page => page.bytes.subarray(0, page.used))
+      const sizeBytes = parts.reduce((sum, part) => sum + part.length, 0)
+      try {
+        await file.write(parts, this.#writtenBytes)
+      } catch (error) {
+        this.#pages = [...this.#writing, ...this.#pages]
+        this.#writing = []
+        throw error
+      }
+      this.#writtenBytes += sizeBytes
+      for (const page of this.#writing) this.#pool.give(page.bytes)
+      this.#writing = []
+    })
+  }
+
+  /** Makes durable what was written. */
+  sync(): Promise<void> {
+    return this.#serially(async () => {
+      const end = this.#writtenBytes
+      if (this.#syncedBytes >= end) return
+      await (await this.#opened()).datasync()
+      this.#syncedBytes = end
+    })
+  }
+
+  /** Cuts the file to what a manifest names, and drops what is behind. */
+  async cut(): Promise<void> {
+    await (await this.#opened()).truncate(this.#sizeBytes)
+  }
+
+  async close(): Promise<void> {
+    await this.#working.catch(() => undefined)
+    const file = this.#file
+    this.#file = undefined
+    if (file !== undefined) await (await file).close()
+  }
+
+  /** Gives back memory and file handle, and removes the file. */
+  async remove(): Promise<void> {
+    await this.close()
+    for (const page of this.#pages.splice(0)) this.#pool.give(page.bytes)
+    this.#writtenBytes = this.#sizeBytes
+    this.#syncedBytes = this.#sizeBytes
+    await this.#files.remove(this.path)
+  }
+
+  #copyStaged(target: Buffer, position: number): void {
+    const end = position + target.length
+    for (const page of [...this.#writing, ...this.#pages]) {
+      const from = Math.max(position, page.start)
+      const to = Math.min(end, page.start + page.used)
+      if (from < to) page.bytes.copy(target, from - position, from - page.start, to - page.start)
+    }
+  }
+
+  #opened(): Promise<File> {
+    if (this.#file === undefined) {
+      const opening = this.#files.open(this.path, 'write')
+      this.#file = opening
+      opening.catch(() => {
+        this.#file = undefined
+      })
+    }
+    return this.#file
+  }
+
+  /** One write or sync at a time; a failed one does not stop the next. */
+  #serially(work: () => Promise<void>): Promise<void> {
+    const next = this.#working.then(work, work)
+    this.#working = next
+    return next
+  }
+}

@@ -1,0 +1,143 @@
+import type { Platform } from '../../core/platform/index.ts'
+import { SCHEDULE_TOPIC, TIMER_TOPIC } from '../../model/message/index.ts'
+import { delayOffsetPath, type Store } from '../store/index.ts'
+import type { DueSink } from './due-sink.ts'
+import { FiredIds } from './fired-ids.ts'
+import { LadderStore } from './ladder/ladder-store.ts'
+import { LevelStore } from './levels/level-store.ts'
+import { ParkedStore } from './parked/parked-store.ts'
+import { Publisher } from './publisher.ts'
+
+export interface TimerOptions {
+  /** The data folder. */
+  readonly directory: string
+  /** Delay of each level, in milliseconds; the first is level 1. */
+  readonly levelsMs: readonly number[]
+  readonly windowCountMax: number
+  readonly windowBytesMax: number
+  readonly stagingBytesMax: number
+  /** Part of the commit log that is surely in memory. */
+  readonly logMemoryBytes: number
+}
+
+export interface TimerStatistics {
+  /** Messages that wait for their time. */
+  readonly waitingCount: number
+  /** Of these, in delay levels. */
+  readonly levelCount: number
+  /** Due, and refused by their topic so far. */
+  readonly parkedCount: number
+  readonly enqueuedCount: number
+  readonly deliveredCount: number
+  /** Could not be delivered, because the disk has damaged or lost them. */
+  readonly lostCount: number
+}
+
+/**
+ * The timer stores of one broker. Life: `create` before the store recovers, then `start`, and at
+ * the end `stop`, before the store stops.
+ */
+export class TimerStores {
+  readonly #levels: LevelStore
+  readonly #ladder: LadderStore
+  readonly #parked: ParkedStore
+  readonly #publisher: Publisher
+  readonly #fired: FiredIds
+
+  private constructor(parts: {
+    levels: LevelStore
+    ladder: LadderStore
+    parked: ParkedStore
+    publisher: Publisher
+    fired: FiredIds
+  }) {
+    this.#levels = parts.levels
+    this.#ladder = parts.ladder
+    this.#parked = parts.parked
+    this.#publisher = parts.publisher
+    this.#fired = parts.fired
+  }
+
+  /** Reads what the last checkpoint says of the timers, and joins the store. */
+  static async create(
+    platform: Platform,
+    options: TimerOptions,
+    parts: { store: Store; sink: DueSink },
+  ): Promise<TimerStores> {
+    const { store } = parts
+    const publisher = new Publisher(store, parts.sink)
+    const fired = new FiredIds(store.section('fired'))
+    const parked = new ParkedStore({
+      platform,
+      directory: `${options.directory}/orrery/parked`,
+      publisher,
+      fired,
+    })
+    const levels = new LevelStore({
+      platform,
+      store,
+      publisher,
+      parked,
+      fired,
+      levelsMs: options.levelsMs,
+      delayOffsetPath: delayOffsetPath(options.directory),
+    })
+    const ladder = new LadderStore({
+      platform,
+      options: { ...options, directory: `${options.directory}/orrery/ladder` },
+      store,
+      publisher,
+      parked,
+      fired,
+      section: store.section('ladder'),
+    })
+    await levels.load(store.section('levels'))
+    const late = await parked.load(store.section('parked'), platform.clock.timeMs())
+    await ladder.load(store.section('ladder'), late)
+    store.join({ participant: fired })
+    store.join({
+      participant: levels,
+      topic: { name: SCHEDULE_TOPIC, applier: levels },
+      fence: () => levels.oldestWaitingOffset(),
+    })
+    // After the levels, which may park; the ladder last, since its pause should be shortest.
+    store.join({ participant: parked })
+    store.join({
+      participant: ladder,
+      topic: { name: TIMER_TOPIC, applier: ladder },
+      fence: () => ladder.oldestInLog(),
+      isCongested: () => ladder.isCongested,
+    })
+    return new TimerStores({ levels, ladder, parked, publisher, fired })
+  }
+
+  /** For recovery: the published record of this timer is in the log. */
+  notePublished(timerId: number): void {
+    this.#fired.add(timerId)
+  }
+
+  /** After recovery. */
+  start(): void {
+    this.#levels.start()
+    this.#ladder.start()
+    this.#parked.start()
+  }
+
+  /** Delivers nothing more; what waits stays for the next start. */
+  async stop(): Promise<void> {
+    await this.#levels.stop()
+    await this.#parked.stop()
+    await this.#ladder.stop()
+  }
+
+  statistics(): TimerStatistics {
+    return {
+      waitingCount: this.#levels.waitingCount + this.#ladder.waitingCount,
+      levelCount: this.#levels.waitingCount,
+      parkedCount: this.#parked.refusedCount,
+      enqueuedCount: this.#ladder.enqueuedCount,
+      deliveredCount: this.#publisher.deliveredCount,
+      lostCount: this.#levels.lostCount + this.#ladder.lostCount,
+    }
+  }
+}
