@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { loadOptions, type LoadedOptions } from '../core/config/index.ts'
 import { realPlatform, type Platform, type Timer } from '../core/platform/index.ts'
-import { startServer, type RunningServer } from '../server/index.ts'
+import type { RunningServer } from '../server/index.ts'
 import { exitCodes, type ExitCode } from './exit-code.ts'
 import { addOptionFlags, optionValues } from './option-flags.ts'
 import { readyText } from './ready-text.ts'
@@ -32,6 +32,8 @@ async function serve(flags: Readonly<Record<string, unknown>>): Promise<ExitCode
   const { options, warnings } = load(flags)
   const platform = realPlatform({ logLevel: options.logLevel })
   for (const warning of warnings) platform.log.warn(warning)
+  // Loaded here, so that the other commands start without the broker.
+  const { startServer } = await import('../server/index.ts')
   const server = await startServer(options, platform)
   console.log(readyText(server, version(), options.json))
   const failure = await Promise.race([server.failed, stopSignal.first])
