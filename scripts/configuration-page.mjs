@@ -82,7 +82,7 @@ function section(option) {
 /**
  * The page for the module `config`, from the sources or from the build.
  *
- * @param {typeof import('../src/core/config/index.ts')} config
+ * @param {Pick<typeof import('../src/core/config/index.ts'), 'optionNames' | 'optionSpec' | 'optionFlag' | 'optionVariable' | 'valueText' | 'rangeText' | 'foreignKeyNotes'>} config
  * @returns {string}
  */
 export function pageOf(config) {
