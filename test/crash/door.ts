@@ -7,7 +7,7 @@ export interface Door {
   read(topic: string, queueId: number, queueOffset: number): Promise<Page>
   /** One past the last record of a queue. */
   maxOffset(topic: string, queueId: number): Promise<number>
-  close(): void
+  close(): Promise<void>
 }
 
 export interface OutgoingMessage {

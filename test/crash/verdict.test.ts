@@ -9,9 +9,8 @@ const DUE_MS = 1_000_000
 
 /** A log as a broker might show it: the records of one queue, by topic. */
 function doorOf(logs: Partial<Record<Kind, readonly StoredRecord[]>>): Door {
-  const queues = new Map(
-    Object.entries(logs).map(([kind, records]) => [`crash-${kind}`, records] as const),
-  )
+  const queues = new Map<string, readonly StoredRecord[]>()
+  for (const [kind, records] of Object.entries(logs)) queues.set(`crash-${kind}`, records)
   return {
     send: () => Promise.reject(new Error('this log is only read')),
     queueCount: topic => Promise.resolve(queues.has(topic) ? 1 : 0),
@@ -21,7 +20,7 @@ function doorOf(logs: Partial<Record<Kind, readonly StoredRecord[]>>): Door {
       return Promise.resolve({ records, nextOffset: (records.at(-1)?.queueOffset ?? 0) + 1 })
     },
     maxOffset: topic => Promise.resolve((queues.get(topic)?.at(-1)?.queueOffset ?? -1) + 1),
-    close: () => undefined,
+    close: () => Promise.resolve(),
   }
 }
 
