@@ -3,7 +3,7 @@ import { decodeHeartbeat, REQUEST_CODE, RESPONSE_CODE } from '../model/wire/inde
 import { forEachBatchItem, parseProperties } from '../model/message/index.ts'
 import { type BrokerClient, connectRemoting, type ConnectOptions } from './broker-client.ts'
 import type { OutgoingMessage } from './outgoing-message.ts'
-import { BROKER, NAMESERVER, ScriptedCluster, type TopicTable } from './scripted-cluster.ts'
+import { BROKER, NAMESERVER, ScriptedCluster, type TopicTable } from './testing/scripted-cluster.ts'
 
 interface Scene {
   readonly cluster: ScriptedCluster

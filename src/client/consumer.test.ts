@@ -4,7 +4,7 @@ import { type BrokerClient, connectRemoting } from './broker-client.ts'
 import { Consumer, type ConsumerOptions } from './consumer.ts'
 import { PullConsumer } from './pull-consumer.ts'
 import type { ReceivedMessage } from './received-message.ts'
-import { NAMESERVER, ScriptedCluster } from './scripted-cluster.ts'
+import { NAMESERVER, ScriptedCluster } from './testing/scripted-cluster.ts'
 
 async function clusterWith(topics: Record<string, number>): Promise<ScriptedCluster> {
   const cluster = new ScriptedCluster(1, topics)
@@ -181,6 +181,18 @@ test('a topic that does not exist yet is found soon after it does', async () => 
   put(cluster, 0, 'a')
   await cluster.world.runFor(1_500)
   expect(seen).toEqual(['a'])
+})
+
+test('a consumer that has taken as many as it may leaves the rest to others', async () => {
+  const cluster = await clusterWith({ T: 1, '%RETRY%g': 1 })
+  for (const name of ['a', 'b', 'c']) put(cluster, 0, name)
+  const seen: string[] = []
+  const handler = (message: ReceivedMessage): void => void seen.push(message.messageId)
+  const consumer = await consumerOf(cluster, { handler, messagesMax: 2 })
+  await cluster.world.runFor(1_000)
+  await cluster.world.finish(consumer.stop())
+  expect(seen).toEqual(['a', 'b'])
+  expect(cluster.offsets.get('T/0')).toBe(2)
 })
 
 test('stopping waits for the handler, commits and leaves nothing open', async () => {

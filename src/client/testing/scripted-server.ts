@@ -1,4 +1,4 @@
-import type { Connection, Network } from '../core/platform/index.ts'
+import type { Connection, Network } from '../../core/platform/index.ts'
 import {
   decodeHeader,
   encodeFrame,
@@ -9,7 +9,7 @@ import {
   isResponse,
   ONEWAY_FLAG,
   RESPONSE_FLAG,
-} from '../model/wire/index.ts'
+} from '../../model/wire/index.ts'
 
 /** A request as a scripted server got it. */
 export interface ScriptedRequest {

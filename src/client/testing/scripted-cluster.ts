@@ -1,13 +1,13 @@
-import { SimulatedWorld } from '../core/platform/simulated/index.ts'
+import { SimulatedWorld } from '../../core/platform/simulated/index.ts'
 import {
   decodeHeartbeat,
   encodeConsumerList,
   encodeTopicRoute,
   REQUEST_CODE,
   RESPONSE_CODE,
-} from '../model/wire/index.ts'
-import { encodeHost } from '../model/message/index.ts'
-import { sealedRecord } from '../model/message/testing.ts'
+} from '../../model/wire/index.ts'
+import { encodeHost } from '../../model/message/index.ts'
+import { sealedRecord } from '../../model/message/testing.ts'
 import { type ScriptedAnswer, type ScriptedRequest, ScriptedServer } from './scripted-server.ts'
 
 export const NAMESERVER = '127.0.0.1:9876'
