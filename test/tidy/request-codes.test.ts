@@ -1,37 +1,34 @@
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
+import { servedProcessors } from '../../src/doors/remoting/index.ts'
+import { REQUEST_CODE } from '../../src/model/wire/index.ts'
 import { filesBelow, readText } from './repository-files.ts'
 
 const FOLDER = 'src/doors/remoting/processors'
 const PAGE = 'docs/protocol/remoting.md'
 
-interface Named {
-  readonly code: number
-  readonly name: string
-}
-
-function isProcessor(value: unknown): value is Named {
-  if (typeof value !== 'object' || value === null) return false
-  return 'code' in value && typeof value.code === 'number' && 'name' in value && 'handle' in value
-}
-
-/** Processors stand alone or, where several codes share one rule, in an array. */
-async function processorsIn(path: string): Promise<readonly Named[]> {
-  const exports: object = await import(pathToFileURL(resolve(path)).href)
-  return Object.values(exports).flat().filter(isProcessor)
-}
-
-test.skipIf(!existsSync(PAGE) || !existsSync(FOLDER))(
-  'docs/protocol/remoting.md lists the request codes that have a processor, and no other',
-  async () => {
-    const files = filesBelow(FOLDER).filter(path => /^[^.]+\.ts$/.test(path))
-    const found = (await Promise.all(files.map(processorsIn))).flat()
-    const built = new Map(found.map(({ code, name }) => [code, name]))
-    const rows = readText(PAGE).matchAll(/^\| (\d+) \| `([A-Z0-9_]+)` \|/gm)
-    const documented = new Map(Array.from(rows, ([, code, name = '']) => [Number(code), name]))
-    expect(built.size).toBeGreaterThan(20)
-    expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(built))
-  },
+/** What the doc comments in the processors' files announce: `HEART_BEAT (34): …`. */
+const announced = new Map(
+  filesBelow(FOLDER)
+    .filter(path => /^[^.]+\.ts$/.test(path))
+    .flatMap(path => readText(path).match(/^ \* [A-Z][A-Z0-9_]+ \(\d+\).*$/gm) ?? [])
+    .flatMap(line => Array.from(line.matchAll(/([A-Z][A-Z0-9_]+) \((\d+)\)/g)))
+    .map(([, name = '', code = '']) => [Number(code), name]),
 )
+
+test('docs/protocol/remoting.md lists the requests that have a processor, and no other', () => {
+  const rows = readText(PAGE).matchAll(/^\| (\d+) \| `([A-Z0-9_]+)` \|/gm)
+  const documented = new Map(Array.from(rows, ([, code, name = '']) => [Number(code), name]))
+  expect(announced.size).toBeGreaterThan(20)
+  expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(announced))
+})
+
+test('what the processors announce has the codes of RocketMQ', () => {
+  const known = new Map(Object.entries(REQUEST_CODE).map(([name, code]) => [code as number, name]))
+  expect(Array.from(announced).filter(([code, name]) => known.get(code) !== name)).toEqual([])
+})
+
+test('what is served is announced, under the same name', () => {
+  expect(servedProcessors.length).toBeGreaterThan(15)
+  const silent = servedProcessors.filter(({ code, name }) => announced.get(code) !== name)
+  expect(silent).toEqual([])
+})
