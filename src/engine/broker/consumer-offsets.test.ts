@@ -8,6 +8,16 @@ function open(world: SimulatedWorld): Promise<ConsumerOffsets> {
   return world.finish(ConsumerOffsets.open(CONFIG_DIRECTORY, world.platform))
 }
 
+interface Place {
+  readonly group: string
+  readonly topic: string
+  readonly queueId: number
+}
+
+function keyOf({ group, topic, queueId }: Place): string {
+  return `${group} ${topic} ${queueId}`
+}
+
 test('an offset may go forwards and backwards, and what was never committed is unknown', async () => {
   const offsets = await open(await configWorld())
   offsets.commit('g', 'T', 0, 12)
@@ -90,8 +100,6 @@ test('after a power cut each offset is one that was committed at or after the la
     const world = await configWorld(seed)
     const offsets = await open(world)
     const allowed = new Map<string, Set<number | undefined>>()
-    const keyOf = (at: { group: string; topic: string; queueId: number }): string =>
-      `${at.group} ${at.topic} ${at.queueId}`
     for (const each of before) {
       offsets.commit(each.group, each.topic, each.queueId, each.offset)
       allowed.set(keyOf(each), new Set([each.offset]))

@@ -6,7 +6,7 @@ import type { TopicApplier } from './topic-applier.ts'
 /** One unit: commit log offset 8, size 4, tags code 8. See docs/formats/consume-queue.md. */
 export const UNIT_BYTES = 20
 /** 300,000 units a file, as Apache has it. */
-export const QUEUE_SEGMENT_BYTES = 300_000 * UNIT_BYTES
+export const QUEUE_SEGMENT_BYTES: number = 300_000 * UNIT_BYTES
 
 const AT_OFFSET = 0
 const AT_SIZE = 8

@@ -19,6 +19,4 @@ export interface StoreOptions {
   readonly checkpointIntervalMs: number
   /** A checkpoint also comes after this much log. */
   readonly checkpointBytes: number
-  /** IP and port as they are written into each record: 8 or 20 bytes. */
-  readonly storeHost: Buffer
 }

@@ -7,7 +7,7 @@ import { TIMER_HEADER_BYTES, type TimerHeader, writeTimerHeader } from './timer-
 /** A chunk begins with its magic, version, number and the checksum of these. */
 export const CHUNK_HEADER_BYTES = 32
 /** A chunk takes no further record beyond this. */
-export const CHUNK_BYTES_MAX = 256 * 1024 * 1024
+export const CHUNK_BYTES_MAX: number = 256 * 1024 * 1024
 
 const MAGIC = 0x4f52_4348 // "ORCH"
 const VERSION = 1

@@ -1,5 +1,5 @@
 /** Most staged bytes come and go in pages of this size, which are used again. */
-export const PAGE_BYTES = 32 * 1024
+export const PAGE_BYTES: number = 32 * 1024
 
 const FREE_PAGES_MAX = 256
 

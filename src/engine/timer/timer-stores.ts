@@ -15,6 +15,8 @@ export interface TimerOptions {
   readonly levelsMs: readonly number[]
   readonly windowCountMax: number
   readonly windowBytesMax: number
+  /** Largest partition that is loaded whole; larger ones are split first. */
+  readonly loadBytesMax: number
   readonly stagingBytesMax: number
   /** Part of the commit log that is surely in memory. */
   readonly logMemoryBytes: number

@@ -27,6 +27,8 @@ export interface LadderOptions {
   readonly windowCountMax: number
   /** Most bytes of loaded messages. */
   readonly windowBytesMax: number
+  /** Largest partition of a minute or less that is loaded whole. */
+  readonly loadBytesMax: number
   /** Staged bytes that make the broker stop reading from sockets. */
   readonly stagingBytesMax: number
   /** Part of the commit log that is surely in memory. */
@@ -102,6 +104,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
       window: this.#window,
       blocks: this.#blocks,
       bodyBytesMax: options.windowBytesMax,
+      loadBytesMax: options.loadBytesMax,
       firedMs: () => this.#materializer.firedMs,
       onLoaded: () => this.#firing.wakeBy(this.#window.nextDueMs()),
       relieve: () => this.#writer.keepBelow(options.stagingBytesMax / 2),

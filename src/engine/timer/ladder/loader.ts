@@ -38,6 +38,7 @@ export class Loader {
   readonly #window: Window
   readonly #blocks: LoadedBlocks
   readonly #bodyBytesMax: number
+  readonly #loadBytesMax: number
   readonly #firedMs: () => number
   readonly #onLoaded: () => void
   readonly #relieve: () => Promise<void>
@@ -54,6 +55,7 @@ export class Loader {
     window: Window
     blocks: LoadedBlocks
     bodyBytesMax: number
+    loadBytesMax: number
     /** The fire position: what is due up to there has fired. */
     firedMs: () => number
     onLoaded: () => void
@@ -65,6 +67,7 @@ export class Loader {
     this.#window = parts.window
     this.#blocks = parts.blocks
     this.#bodyBytesMax = parts.bodyBytesMax
+    this.#loadBytesMax = parts.loadBytesMax
     this.#firedMs = parts.firedMs
     this.#onLoaded = parts.onLoaded
     this.#relieve = parts.relieve
@@ -146,7 +149,8 @@ export class Loader {
   }
 
   #mustSplit(partition: Partition): boolean {
-    return partition.isSplit || partition.untakenBytes > partition.rung.loadBytesMax
+    if (partition.isSplit) return true
+    return partition.untakenBytes > partition.rung.loadShare * this.#loadBytesMax
   }
 
   #hasRoom(partition: Partition, nowMs: number): boolean {

@@ -4,7 +4,6 @@ const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-const MEGABYTE = 1024 * 1024
 
 /** One width of partitions. All widths count from the UTC epoch, never from local time. */
 export interface Rung {
@@ -14,8 +13,8 @@ export interface Rung {
   readonly widthMs: number
   /** New messages go to a partition that begins at least this far ahead; finer ones take the rest. */
   readonly horizonMs: number
-  /** A partition of up to this size is loaded whole; a larger one is split first. */
-  readonly loadBytesMax: number
+  /** A partition of up to this share of the load budget is loaded whole; a larger one is split. */
+  readonly loadShare: number
 }
 
 /**
@@ -23,21 +22,21 @@ export interface Rung {
  * A coarse partition stays in memory long once it is loaded, so it must be small for that.
  */
 export const rungs: readonly Rung[] = [
-  rung(0, '30d', 30 * DAY_MS, { horizonMs: 60 * DAY_MS, loadBytesMax: MEGABYTE / 4 }),
-  rung(1, '1d', DAY_MS, { horizonMs: 2 * DAY_MS, loadBytesMax: MEGABYTE / 2 }),
-  rung(2, '1h', HOUR_MS, { horizonMs: 2 * HOUR_MS, loadBytesMax: 2 * MEGABYTE }),
-  rung(3, '1min', MINUTE_MS, { horizonMs: -Infinity, loadBytesMax: 12 * MEGABYTE }),
-  rung(4, '1s', SECOND_MS, { horizonMs: Infinity, loadBytesMax: 12 * MEGABYTE }),
-  rung(5, '20ms', 20, { horizonMs: Infinity, loadBytesMax: 12 * MEGABYTE }),
+  rung(0, '30d', 30 * DAY_MS, { horizonMs: 60 * DAY_MS, loadShare: 1 / 48 }),
+  rung(1, '1d', DAY_MS, { horizonMs: 2 * DAY_MS, loadShare: 1 / 24 }),
+  rung(2, '1h', HOUR_MS, { horizonMs: 2 * HOUR_MS, loadShare: 1 / 6 }),
+  rung(3, '1min', MINUTE_MS, { horizonMs: -Infinity, loadShare: 1 }),
+  rung(4, '1s', SECOND_MS, { horizonMs: Infinity, loadShare: 1 }),
+  rung(5, '20ms', 20, { horizonMs: Infinity, loadShare: 1 }),
   // All of it is due at once: it is streamed, whatever its size.
-  rung(6, '1ms', 1, { horizonMs: Infinity, loadBytesMax: Infinity }),
+  rung(6, '1ms', 1, { horizonMs: Infinity, loadShare: Infinity }),
 ]
 
 function rung(
   index: number,
   name: string,
   widthMs: number,
-  limits: { horizonMs: number; loadBytesMax: number },
+  limits: { horizonMs: number; loadShare: number },
 ): Rung {
   return { index, name, widthMs, ...limits }
 }

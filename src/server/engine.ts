@@ -1,0 +1,174 @@
+import type { Options } from '../core/config/index.ts'
+import type { Platform } from '../core/platform/index.ts'
+import {
+  Broker,
+  BrokerDueSink,
+  ClientRegistry,
+  ConsumerOffsets,
+  GroupTable,
+  MessagePut,
+  PullService,
+  QueueLocks,
+  Statistics,
+  TopicTable,
+} from '../engine/broker/index.ts'
+import { retryTarget, SendBack } from '../engine/consume/index.ts'
+import { Store, type StoreOptions } from '../engine/store/index.ts'
+import { TimerStores } from '../engine/timer/index.ts'
+import { parseDelayLevels } from '../model/schedule/index.ts'
+
+/** What clients are told as the region, as Apache does. */
+export const REGION_ID = 'DefaultRegion'
+
+/** Room in a record beside the body: properties, topic, fixed fields, written with a margin. */
+const RECORD_OVERHEAD_BYTES = 128 * 1024
+
+/** Everything of a broker that needs no socket: store, timers, and what is done with messages. */
+export interface Engine {
+  readonly store: Store
+  readonly timers: TimerStores
+  readonly broker: Broker
+  readonly sendBack: SendBack
+  /** Delivers nothing more, writes everything out and gives the folder back. */
+  stop(): Promise<void>
+}
+
+/**
+ * Opens the data folder, recovers it and starts to deliver what is due. `storeHost` is our address
+ * as records carry it.
+ *
+ * Errors: STORE_LOCKED, STORE_DAMAGED, STORE_FAILED, STORE_FULL, OPTION_INVALID
+ */
+export async function openEngine(
+  options: Options,
+  platform: Platform,
+  storeHost: Buffer,
+): Promise<Engine> {
+  const store = await Store.open(storeOptions(options), platform)
+  try {
+    return await recoverEngine({ options, platform, storeHost, store })
+  } catch (error) {
+    await store.abandon()
+    throw error
+  }
+}
+
+interface EngineParts {
+  readonly options: Options
+  readonly platform: Platform
+  readonly storeHost: Buffer
+  readonly store: Store
+}
+
+async function recoverEngine(parts: EngineParts): Promise<Engine> {
+  const { options, platform, storeHost, store } = parts
+  const { clock, random } = platform
+  const levelsMs = parseDelayLevels(options.messageDelayLevel)
+  const tables = await openTables(parts, levelsMs.length)
+  const { topics, groups, offsets } = tables
+  const statistics = new Statistics(platform)
+  const locks = new QueueLocks(clock)
+  await store.findForeign()
+  const timers = await TimerStores.create(platform, timerOptions(options, levelsMs), {
+    store,
+    sink: new BrokerDueSink({ store, topics, groups, statistics, clock, storeHost }),
+  })
+  await store.recover(timerId => timers.notePublished(timerId))
+  const put = new MessagePut({
+    store,
+    topics,
+    retry: { targetOf: send => retryTarget(send, { topics, groups, locks }) },
+    statistics,
+    clock,
+    random,
+    options: {
+      clusterName: options.brokerClusterName,
+      regionId: REGION_ID,
+      bodyBytesMax: options.maxMessageSize,
+      storeHost,
+      delay: { delayMsMax: options.timer.delayMsMax, levelsMs },
+    },
+  })
+  const broker = new Broker({
+    topics,
+    groups,
+    offsets,
+    clients: new ClientRegistry(platform),
+    locks,
+    statistics,
+    put,
+    pulls: new PullService({ source: store, clock, timers: platform.timers }),
+  })
+  const sendBack = new SendBack({
+    topics,
+    groups,
+    statistics,
+    store,
+    putter: put,
+    clock,
+    random,
+    storeHost,
+  })
+  store.start()
+  timers.start()
+  broker.start()
+  const stop = async (): Promise<void> => {
+    await timers.stop()
+    await broker.stop()
+    await store.stop()
+  }
+  return { store, timers, broker, sendBack, stop }
+}
+
+async function openTables(
+  parts: EngineParts,
+  levelCount: number,
+): Promise<{ topics: TopicTable; groups: GroupTable; offsets: ConsumerOffsets }> {
+  const { options, platform } = parts
+  const directory = `${options.data}/config`
+  const topics = await TopicTable.open(
+    {
+      directory,
+      brokerName: options.brokerName,
+      clusterName: options.brokerClusterName,
+      autoCreate: options.autoCreateTopicEnable,
+      defaultQueueCount: options.defaultTopicQueueNums,
+      levelCount,
+    },
+    platform,
+  )
+  const groups = await GroupTable.open({ directory, autoCreate: true }, platform)
+  const offsets = await ConsumerOffsets.open(directory, platform)
+  return { topics, groups, offsets }
+}
+
+function storeOptions(options: Options): StoreOptions {
+  return {
+    directory: options.data,
+    segmentBytes: options.log.segmentBytes,
+    cacheBytes: options.log.cacheBytes,
+    unappliedBytesMax: options.log.unappliedBytes,
+    recordBytesMax: options.maxMessageSize + RECORD_OVERHEAD_BYTES,
+    flush: options.flush,
+    diskFreeBytesMin: options.diskFreeBytesMin,
+    retentionMs: options.retention,
+    checkpointIntervalMs: options.checkpointIntervalMs,
+    checkpointBytes: options.checkpointBytes,
+  }
+}
+
+function timerOptions(
+  options: Options,
+  levelsMs: readonly number[],
+): Parameters<typeof TimerStores.create>[1] {
+  return {
+    directory: options.data,
+    levelsMs,
+    windowCountMax: options.window.messagesMax,
+    windowBytesMax: options.window.bodyBytes,
+    loadBytesMax: options.timer.loadBytes,
+    stagingBytesMax: options.timer.stagingBytes,
+    // What is older than this may leave memory before the next look at it.
+    logMemoryBytes: options.log.cacheBytes / 4,
+  }
+}
