@@ -1,12 +1,10 @@
 // Runs before `npm start`: builds when the sources are others than those of the last build.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { STAMP_FILE, sourceStamp } from './build-stamp.mjs'
 
 const built = existsSync(STAMP_FILE) ? readFileSync(STAMP_FILE, 'utf8') : undefined
 if (built !== sourceStamp()) {
-  // What a removed source left behind must not be found.
-  rmSync('dist', { recursive: true, force: true })
   console.error('building (once after each change of the sources) …')
   const { status } = spawnSync('npm', ['run', '-s', 'build'], { stdio: 'inherit' })
   if (status !== 0) {

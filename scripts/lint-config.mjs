@@ -84,7 +84,7 @@ function overrides(module) {
       },
     },
     {
-      files: [`${module.folder}/**/*.test.ts`, `${module.folder}/**/testing.ts`],
+      files: ['*.test.ts', 'testing.ts', 'testing/**'].map(name => `${module.folder}/**/${name}`),
       rules: {
         'eslint/no-restricted-imports': ['error', { patterns }],
         'eslint/no-restricted-globals': 'off',

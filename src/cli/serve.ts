@@ -34,7 +34,7 @@ async function serve(flags: Readonly<Record<string, unknown>>): Promise<ExitCode
   for (const warning of warnings) platform.log.warn(warning)
   // Loaded here, so that the other commands start without the broker.
   const { startServer } = await import('../server/index.ts')
-  const server = await startServer(options, platform)
+  const server = await startServer(options, platform, version())
   console.log(readyText(server, version(), options.json))
   const failure = await Promise.race([server.failed, stopSignal.first])
   if (failure !== undefined) platform.log.error('the broker stops after a failure', failure)
