@@ -33,9 +33,9 @@ export class ScriptedCluster {
   readonly broker: ScriptedServer
   readonly topics: TopicTable
   /** Offsets of the group by `topic/queueId`. */
-  readonly offsets = new Map<string, number>()
+  readonly offsets: Map<string, number> = new Map()
   /** Client ids of members, in the order of their coming. */
-  readonly members = new Set<string>()
+  readonly members: Set<string> = new Set()
   readonly #queues = new Map<string, Buffer[]>()
   /** Pulls that wait for a message, as long as the client does. */
   #waiting: ScriptedRequest[] = []

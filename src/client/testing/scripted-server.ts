@@ -36,7 +36,7 @@ export class ScriptedServer {
   readonly requests: ScriptedRequest[] = []
   /** Answers of the client to calls of this server. */
   readonly responses: Header[] = []
-  readonly connections = new Set<Connection>()
+  readonly connections: Set<Connection> = new Set()
   #script: Script
 
   constructor(script: Script) {

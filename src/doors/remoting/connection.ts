@@ -40,7 +40,7 @@ export class RemotingConnection implements RemotingChannel, ConnectionHandler {
   readonly localPort: number
   /** The client's address as a record holds it: 8 or 20 bytes. */
   readonly bornHost: Buffer
-  readonly held = new HeldAnswers()
+  readonly held: HeldAnswers = new HeldAnswers()
   readonly #parts: ConnectionParts
   readonly #decoder = new FrameDecoder()
   #openCount = 0

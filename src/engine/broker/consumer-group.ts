@@ -34,7 +34,7 @@ export interface Member {
 /** The consumers of one group that are connected, and their common subscriptions. */
 export class ConsumerGroup {
   readonly name: string
-  readonly members = new Map<ClientChannel, Member>()
+  readonly members: Map<ClientChannel, Member> = new Map()
   readonly #subscriptions = new Map<string, Subscription>()
   consumeType = ''
   messageModel = ''

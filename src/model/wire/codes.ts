@@ -129,7 +129,7 @@ export const REQUEST_CODE = {
   NOTIFICATION: 200054,
   POLLING_INFO: 200055,
   BATCH_ACK_MESSAGE: 200151,
-} as const satisfies Record<string, number>
+} as const
 
 /** Response codes of the remoting protocol by RocketMQ's names. */
 export const RESPONSE_CODE = {
@@ -166,7 +166,7 @@ export const RESPONSE_CODE = {
   FLOW_CONTROL: 215,
   ILLEGAL_OPERATION: 604,
   GO_AWAY: 1500,
-} as const satisfies Record<string, number>
+} as const
 
 const requestNames: ReadonlyMap<number, string> = new Map(
   Object.entries(REQUEST_CODE).map(([name, code]) => [code, name]),
