@@ -59,7 +59,7 @@ test('a message keeps body, tag, key and properties from send to consume', async
   })
 })
 
-test('delay, time and level deliver later, in the order of their times, and none early', async () => {
+test('delay, time and level all deliver, and none early', async () => {
   const startMs = Date.now()
   const dueMs: Record<string, number> = {
     at: startMs + 3000,
