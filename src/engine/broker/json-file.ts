@@ -5,7 +5,10 @@ import { parseDialect } from '../../model/wire/index.ts'
 /** Apache writes more than one value per topic, group and offset: a bound against damage only. */
 const VALUES_MAX = 100_000_000
 
-/** A small file of JSON in Apache's shape, kept in memory and replaced as a whole. */
+/**
+ * A small file of JSON in Apache's shape, kept in memory and replaced as a whole. See
+ * docs/formats/config-files.md.
+ */
 export class JsonFile {
   readonly #files: Files
   readonly #log: Log

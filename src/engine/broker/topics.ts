@@ -147,11 +147,6 @@ export class TopicTable {
     return this.#ensure(deadLetterTopic(group), plainTopic(1))
   }
 
-  /** For queues that are on disk without a topic: a crash came before the topic was durable. */
-  adoptQueues(name: string, queueCount: number): Topic {
-    return this.#ensure(name, plainTopic(queueCount))
-  }
-
   /**
    * Makes or changes a topic on request; durable when it resolves.
    *
