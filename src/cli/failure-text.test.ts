@@ -20,7 +20,11 @@ test('as JSON a failure is one line with code, message and details', () => {
       details: { flush: 'x: use sync', retention: 'y: use 1m' },
     },
   })
-  expect(failureText(new Error('odd'), true)).toBe('{"error":{"message":"odd"}}')
+})
+
+test('an error that nobody foresaw shows its place', () => {
+  expect(failureText(new Error('odd'), false)).toMatch(/^orrery: Error: odd\n    at /)
+  expect(failureText('odd', true)).toBe('{"error":{"message":"odd"}}')
 })
 
 test('scripts can tell wrong use, an absent server and failed work apart', () => {
