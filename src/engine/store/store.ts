@@ -49,7 +49,7 @@ export class Store {
   #log: CommitLog | undefined
   #checkpointer: Checkpointer | undefined
   #retention: Retention | undefined
-  #timers: Timer[] = []
+  readonly #timers = new Map<'space' | 'tails', Timer>()
   #lastQueueOffset = 0
   #isLow = false
   #isForeign = false
@@ -193,7 +193,7 @@ export class Store {
   async stop(): Promise<void> {
     if (this.#isStopped) return
     this.#isStopped = true
-    for (const timer of this.#timers) timer.cancel()
+    for (const timer of this.#timers.values()) timer.cancel()
     const log = this.#required(this.#log)
     log.refuse()
     try {
@@ -216,7 +216,7 @@ export class Store {
   /** Gives the folder back without any write, after a failure or before `recover`. */
   async abandon(): Promise<void> {
     this.#isStopped = true
-    for (const timer of this.#timers) timer.cancel()
+    for (const timer of this.#timers.values()) timer.cancel()
     this.#log?.refuse()
     await this.#retention?.stop()
     await this.#checkpointer?.stop()
@@ -440,7 +440,7 @@ export class Store {
       } catch (error) {
         this.#platform.log.warn('disk space is not known', { reason: String(error) })
       }
-      if (!this.#isStopped) this.#later(0, SPACE_LOOK_MS, () => void look())
+      if (!this.#isStopped) this.#later('space', SPACE_LOOK_MS, () => void look())
     }
     void look()
   }
@@ -453,13 +453,13 @@ export class Store {
       } catch (error) {
         this.#platform.log.warn('queue units could not be written yet', { reason: String(error) })
       }
-      if (!this.#isStopped) this.#later(1, TAIL_LOOK_MS, () => void look())
+      if (!this.#isStopped) this.#later('tails', TAIL_LOOK_MS, () => void look())
     }
     void look()
   }
 
-  #later(slot: number, delayMs: number, callback: () => void): void {
-    this.#timers[slot] = this.#platform.timers.after(delayMs, callback)
+  #later(watch: 'space' | 'tails', delayMs: number, callback: () => void): void {
+    this.#timers.set(watch, this.#platform.timers.after(delayMs, callback))
   }
 
   #required<Part>(part: Part | undefined): Part {
