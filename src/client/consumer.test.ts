@@ -69,6 +69,15 @@ test('a new group starts at the first message and hears of later ones', async ()
   })
 })
 
+test.each([
+  [{ group: 'g g' }, 'GROUP_NAME_INVALID'],
+  [{ subscriptions: { 'T T': '*' } }, 'TOPIC_NAME_INVALID'],
+  [{ subscriptions: { T: '||' } }, 'SUBSCRIPTION_INVALID'],
+])('a consumer with %j is refused before it connects', async (options, code) => {
+  const cluster = await clusterWith({})
+  await expect(consumerOf(cluster, options)).rejects.toMatchObject({ code })
+})
+
 test('a group that starts last misses what was there before it', async () => {
   const cluster = await clusterWith({ T: 1, '%RETRY%g': 1 })
   put(cluster, 0, 'old')

@@ -1,5 +1,5 @@
 import type { Timer } from '../core/platform/index.ts'
-import { javaHash, retryTopic } from '../model/message/index.ts'
+import { checkGroupName, checkTopicName, javaHash, retryTopic } from '../model/message/index.ts'
 import { parseTagExpression } from '../model/filter/index.ts'
 import {
   decodeConsumerList,
@@ -51,13 +51,17 @@ export class Consumer {
   #stopped = false
   #takenCount = 0
 
-  /** Errors: SUBSCRIPTION_INVALID. */
+  /** Errors: GROUP_NAME_INVALID, TOPIC_NAME_INVALID, SUBSCRIPTION_INVALID. */
   constructor(client: BrokerClient, options: ConsumerOptions) {
     this.#client = client
     this.#options = options
     this.#puller = new PullConsumer(client, options.group)
     const subscriptions = new Map(Object.entries(options.subscriptions))
-    for (const tags of subscriptions.values()) parseTagExpression(tags)
+    checkGroupName(options.group)
+    for (const [topic, tags] of subscriptions) {
+      checkTopicName(topic)
+      parseTagExpression(tags)
+    }
     this.#subscriptions = subscriptions.set(retryTopic(options.group), '*')
   }
 
@@ -86,7 +90,10 @@ export class Consumer {
     return Array.from(this.#workers.values(), worker => worker.target)
   }
 
-  /** Lets the messages under way end, commits the offsets and leaves the group. */
+  /**
+   * Lets the messages under way end, commits the offsets and leaves the group. A handler must not
+   * wait for it: it waits for the handler.
+   */
   async stop(): Promise<void> {
     if (this.#stopped) return
     this.#stopped = true
