@@ -1,6 +1,6 @@
 import { decodeCheckClient, REQUEST_CODE, RESPONSE_CODE } from '../../../model/wire/index.ts'
 import type { Processor } from '../processor.ts'
-import { isTagExpression, noteSql92, SQL92_REMARK } from '../sql92.ts'
+import { expressionRefused, isTagExpression } from '../filter-expressions.ts'
 
 /**
  * CHECK_CLIENT_CONFIG (46): whether a subscription would be served. Clients ask before they start
@@ -8,7 +8,7 @@ import { isTagExpression, noteSql92, SQL92_REMARK } from '../sql92.ts'
  *
  * Request   body CheckClientRequestBody
  * Response  nothing
- * Errors    1: the expression is not made of tags
+ * Errors    NOT_SUPPORTED: the expression is not made of tags
  */
 export const checkClientConfig: Processor = {
   code: REQUEST_CODE.CHECK_CLIENT_CONFIG,
@@ -19,9 +19,8 @@ export const checkClientConfig: Processor = {
     return [{ group, topic: subscription.topic }]
   },
   handle({ body }, { onceLog }) {
-    const { group, subscription } = decodeCheckClient(body)
+    const { subscription } = decodeCheckClient(body)
     if (isTagExpression(subscription)) return { code: RESPONSE_CODE.SUCCESS }
-    noteSql92(onceLog, group)
-    return { code: RESPONSE_CODE.SYSTEM_ERROR, remark: SQL92_REMARK }
+    throw expressionRefused(subscription.expressionType, onceLog)
   },
 }

@@ -7,7 +7,7 @@ import {
   type SubscriptionData,
 } from '../../../model/wire/index.ts'
 import type { DoorContext, Processor, Reply, Resources } from '../processor.ts'
-import { isTagExpression, noteSql92, SQL92_REMARK } from '../sql92.ts'
+import { expressionRefused, isTagExpression } from '../filter-expressions.ts'
 
 /** Bit of a retry topic whose consumers belong to a unit. */
 const UNIT_SUB_FLAG = 2
@@ -19,8 +19,8 @@ const UNIT_SUB_FLAG = 2
  * Request   body HeartbeatData
  * Response  IS_SUPPORT_HEART_BEAT_V2: false, so that clients name their topics every time;
  *           IS_SUB_CHANGE: true
- * Errors    PARAMETER_INVALID, GROUP_NAME_INVALID, TOO_MANY_GROUPS, TOO_MANY_TOPICS; 1 when a
- *           subscription is written in SQL92 (all others are registered)
+ * Errors    PARAMETER_INVALID, GROUP_NAME_INVALID, TOO_MANY_GROUPS, TOO_MANY_TOPICS;
+ *           NOT_SUPPORTED when a subscription is not made of tags (all others are registered)
  */
 export const heartbeat: Processor = {
   code: REQUEST_CODE.HEART_BEAT,
@@ -85,11 +85,10 @@ function subscriptionOf(sent: SubscriptionData): {
 }
 
 function reply(consumers: readonly ConsumerData[], context: DoorContext): Reply {
-  const refused = consumers.find(({ subscriptions }) => !subscriptions.every(isTagExpression))
-  if (refused !== undefined) {
-    noteSql92(context.onceLog, refused.group)
-    return { code: RESPONSE_CODE.SYSTEM_ERROR, remark: SQL92_REMARK }
-  }
+  const refused = consumers
+    .flatMap(({ subscriptions }) => subscriptions)
+    .find(subscription => !isTagExpression(subscription))
+  if (refused !== undefined) throw expressionRefused(refused.expressionType, context.onceLog)
   const extFields = { IS_SUPPORT_HEART_BEAT_V2: 'false', IS_SUB_CHANGE: 'true' }
   return { code: RESPONSE_CODE.SUCCESS, extFields }
 }
