@@ -1,6 +1,11 @@
 import { BrokerError } from '../../core/base/index.ts'
 import type { Clock, Log } from '../../core/platform/index.ts'
-import { checkGroupName } from '../../model/message/index.ts'
+import {
+  checkGroupName,
+  SELF_TEST_GROUP,
+  TOOLS_GROUP,
+  TRANSACTION_GROUP,
+} from '../../model/message/index.ts'
 import {
   defaultSubscriptionGroupConfig,
   subscriptionGroupConfigJson,
@@ -15,14 +20,14 @@ import type { TablePlatform } from './topics.ts'
 export const GROUP_COUNT_MAX = 50_000
 
 const SYSTEM_GROUPS: readonly string[] = [
-  'TOOLS_CONSUMER',
+  TOOLS_GROUP,
   'FILTERSRV_CONSUMER',
-  'SELF_TEST_C_GROUP',
+  SELF_TEST_GROUP,
   'CID_ONS-HTTP-PROXY',
   'CID_ONSAPI_PULL',
   'CID_ONSAPI_PERMISSION',
   'CID_ONSAPI_OWNER',
-  'CID_RMQ_SYS_TRANS',
+  TRANSACTION_GROUP,
 ]
 
 /** One consumer group. The object stays the same; its settings change. */

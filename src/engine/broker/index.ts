@@ -1,18 +1,12 @@
 /** What the broker does with messages: topics, groups, put, pull, offsets, clients, statistics. */
 export { Broker, type BrokerParts } from './broker.ts'
 export {
-  CLIENT_EXPIRY_MS,
   ClientRegistry,
   type ClientChannel,
   type ClientHeartbeat,
   type GroupListener,
 } from './clients.ts'
-export {
-  ConsumerGroup,
-  type ConsumerHeartbeat,
-  type Member,
-  type Subscription,
-} from './consumer-group.ts'
+export { type ConsumerHeartbeat, type Member, type Subscription } from './consumer-group.ts'
 export { ConsumerOffsets } from './consumer-offsets.ts'
 export { BrokerDueSink, type DueSinkParts, type DueStore } from './due-sink.ts'
 export { firstOffset, type QueueSource } from './first-offset.ts'
@@ -31,10 +25,5 @@ export { PutOutcome, PutRequest } from './put-request.ts'
 export { MessagePut, type PutOptions, type PutParts, type PutStore, type RetryRule } from './put.ts'
 export { QueueLocks, type QueueName } from './queue-locks.ts'
 export { Statistics, type Counters, type Rates, type Totals } from './statistics.ts'
-export {
-  changedAttributes,
-  plainTopic,
-  topicConfigOf,
-  type TopicSettings,
-} from './topic-settings.ts'
+export { changedAttributes, topicConfigOf, type TopicSettings } from './topic-settings.ts'
 export { TopicTable, type TablePlatform, type Topic, type TopicTableOptions } from './topics.ts'
