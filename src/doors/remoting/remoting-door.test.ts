@@ -30,7 +30,7 @@ test.each<[string, Buffer]>([
   ['a header longer than the frame', Buffer.from('0000000800ffffff00000000', 'hex')],
   ['an unknown serialisation', Buffer.from('0000000602000002aaaa', 'hex')],
   ['a header that is not JSON', Buffer.from('00000006000000027b7b', 'hex')],
-  ['a JSON header that is no object', Buffer.from('0000000600000002' + '3132', 'hex')],
+  ['a JSON header that is no object', Buffer.from('00000006000000023132', 'hex')],
   ['a binary header that is too short', Buffer.from('0000000601000002aaaa', 'hex')],
 ])('%s closes its connection and no other', async (_, bytes) => {
   const world = await RemotingWorld.open()

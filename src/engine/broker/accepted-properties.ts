@@ -2,28 +2,16 @@ import { BrokerError } from '../../core/base/index.ts'
 import {
   appendProperty,
   CRC_PROPERTY_SIZE_BYTES,
-  findProperty,
-  hasProperty,
   PROPERTIES_SIZE_MAX_BYTES,
   PROPERTY,
   removeProperties,
 } from '../../model/message/index.ts'
+import { BROKER_PROPERTIES, type PropertyScan } from './property-scan.ts'
 
-/** Only the broker gives these a value; a sender that repeats a message it received sends them. */
-const OURS: readonly string[] = [
-  PROPERTY.POP_CK,
-  PROPERTY.CRC32,
-  PROPERTY.ORRERY_TIMER_ID,
-  PROPERTY.REAL_TOPIC,
-  PROPERTY.REAL_QID,
-]
-const ADDED: readonly string[] = [PROPERTY.MSG_REGION, PROPERTY.TRACE_ON, PROPERTY.CLUSTER]
-const DELAYS: readonly string[] = [
-  PROPERTY.DELAY,
-  PROPERTY.TIMER_DELAY_SEC,
-  PROPERTY.TIMER_DELAY_MS,
-  PROPERTY.TIMER_DELIVER_MS,
-]
+const NAME_END = '\u0001'
+const PAIR_END = '\u0002'
+const UNIQUE_KEY = PROPERTY.UNIQ_KEY + NAME_END
+
 /** Room for what is added when the message is published: `ORRERY_TIMER_ID` and its value. */
 const RESERVED_BYTES = 64
 const SIZE_MAX_BYTES = PROPERTIES_SIZE_MAX_BYTES - CRC_PROPERTY_SIZE_BYTES - RESERVED_BYTES
@@ -33,36 +21,14 @@ const UTF8_BYTES_MAX = 3
  * Errors: NOT_SUPPORTED for half messages, which must not be stored as plain ones, and for
  * deletion marks.
  */
-export function checkSupported(properties: string): void {
-  if (properties.includes(PROPERTY.TRAN_MSG)) {
-    if (findProperty(properties, PROPERTY.TRAN_MSG)?.toLowerCase() === 'true') {
-      throw new BrokerError('NOT_SUPPORTED', { feature: 'transactions', property: 'TRAN_MSG' })
-    }
+export function checkSupported(scan: PropertyScan): void {
+  if (scan.isHalf) {
+    throw new BrokerError('NOT_SUPPORTED', { feature: 'transactions', property: 'TRAN_MSG' })
   }
-  if (hasProperty(properties, PROPERTY.TIMER_DEL_UNIQKEY)) {
+  if (scan.isDeletion) {
     const property = PROPERTY.TIMER_DEL_UNIQKEY
     throw new BrokerError('NOT_SUPPORTED', { feature: 'recall by property', property })
   }
-}
-
-/** True when a delay may have been asked for. False is certain. */
-export function mayHaveDelay(properties: string): boolean {
-  return properties.includes('DELAY') || properties.includes('TIMER_DELIVER_MS')
-}
-
-/** True when one of the properties that ask for a delay is there. */
-export function hasDelay(properties: string): boolean {
-  return mayHaveDelay(properties) && DELAYS.some(name => hasProperty(properties, name))
-}
-
-export function withoutDelay(properties: string): string {
-  return mayHaveDelay(properties) ? removeProperties(properties, DELAYS) : properties
-}
-
-/** Takes out what only the broker may say. */
-export function cleaned(properties: string): string {
-  const rest = removeProperties(properties, OURS)
-  return rest.includes(PROPERTY.MSG_REGION) ? removeProperties(rest, ADDED) : rest
 }
 
 /** What every message gets, as RocketMQ's brokers do: clients' tracing reads it. */
@@ -70,6 +36,28 @@ export function addedProperties(regionId: string, clusterName: string): string {
   const region = appendProperty('', PROPERTY.MSG_REGION, regionId)
   const trace = appendProperty(region, PROPERTY.TRACE_ON, 'true')
   return appendProperty(trace, PROPERTY.CLUSTER, clusterName)
+}
+
+/**
+ * The properties to store: what was sent without what only the broker may say, and with `added`
+ * and, where the sender gave none, `uniqueKey`. Ends with a separator.
+ */
+export function completedProperties(
+  sent: string,
+  scan: PropertyScan,
+  uniqueKey: string,
+  added: string,
+): string {
+  const kept = endedProperties(scan.hasOurs ? removeProperties(sent, BROKER_PROPERTIES) : sent)
+  return scan.uniqueKey === undefined
+    ? kept + UNIQUE_KEY + uniqueKey + PAIR_END + added
+    : kept + added
+}
+
+/** With a separator at its end, unless it is empty. */
+export function endedProperties(properties: string): string {
+  if (properties === '' || properties.endsWith(PAIR_END)) return properties
+  return properties + PAIR_END
 }
 
 /** Errors: PROPERTIES_TOO_LARGE when the record, now or published, could not hold them. */

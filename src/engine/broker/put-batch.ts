@@ -1,6 +1,7 @@
 import { BrokerError } from '../../core/base/index.ts'
-import { forEachBatchItem } from '../../model/message/index.ts'
-import { checkSupported, hasDelay } from './accepted-properties.ts'
+import { forEachBatchItem, tagsCodeOf } from '../../model/message/index.ts'
+import { checkSupported } from './accepted-properties.ts'
+import type { PropertyScan } from './property-scan.ts'
 import type { PutRequest } from './put-request.ts'
 
 /** Most messages in a batch: what one request can ask for must be done in one go. */
@@ -12,21 +13,23 @@ export interface BatchParts {
   readonly bodyStarts: number[]
   readonly bodyEnds: number[]
   readonly properties: string[]
+  readonly tagsCodes: number[]
 }
 
 /**
  * Checks all messages of a batch and takes them apart. `complete` makes the properties that are
- * stored out of those that were sent; what it throws refuses the batch.
+ * stored out of those that were sent, which `scan` has read; what it throws refuses the batch.
  *
  * Errors: MESSAGE_INVALID, NOT_SUPPORTED.
  */
 export function collectBatch(
   request: PutRequest,
   parts: BatchParts,
+  scan: PropertyScan,
   complete: (properties: string) => string,
 ): void {
   clear(parts)
-  if (hasDelay(request.properties)) throw delayInBatch()
+  checkPlain(scan, request.properties)
   forEachBatchItem(request.body, request.bodyStart, request.bodyEnd, item => {
     if (parts.flags.length === MESSAGE_COUNT_MAX) {
       throw new BrokerError('MESSAGE_INVALID', {
@@ -34,11 +37,11 @@ export function collectBatch(
         messageCountMax: MESSAGE_COUNT_MAX,
       })
     }
-    checkSupported(item.properties)
-    if (hasDelay(item.properties)) throw delayInBatch()
+    checkPlain(scan, item.properties)
     parts.flags.push(item.flag)
     parts.bodyStarts.push(item.bodyStart)
     parts.bodyEnds.push(item.bodyEnd)
+    parts.tagsCodes.push(tagsCodeOf(scan.tags))
     parts.properties.push(complete(item.properties))
   })
 }
@@ -48,10 +51,14 @@ function clear(parts: BatchParts): void {
   parts.bodyStarts.length = 0
   parts.bodyEnds.length = 0
   parts.properties.length = 0
+  parts.tagsCodes.length = 0
 }
 
-function delayInBatch(): BrokerError {
-  return new BrokerError('MESSAGE_INVALID', {
+function checkPlain(scan: PropertyScan, properties: string): void {
+  scan.read(properties)
+  checkSupported(scan)
+  if (!scan.hasDelay) return
+  throw new BrokerError('MESSAGE_INVALID', {
     problem: 'a message of a batch cannot have a delay; send it by itself',
   })
 }

@@ -1,8 +1,6 @@
 import { BrokerError } from '../../core/base/index.ts'
 import type { Clock, Random } from '../../core/platform/index.ts'
 import {
-  appendProperty,
-  findProperty,
   groupOfTopic,
   isReservedForSending,
   isRetryTopic,
@@ -14,17 +12,17 @@ import {
   UniqueKeys,
   type RecordDraft,
 } from '../../model/message/index.ts'
-import { resolveDelay, type DelayLimits } from '../../model/schedule/index.ts'
+import { resolveDelay, type DelayDecision, type DelayLimits } from '../../model/schedule/index.ts'
 import { PERM_WRITE } from '../../model/wire/index.ts'
 import type { ConsumeQueue } from '../store/index.ts'
 import {
   addedProperties,
   checkPropertiesSize,
   checkSupported,
-  cleaned,
-  mayHaveDelay,
-  withoutDelay,
+  completedProperties,
+  endedProperties,
 } from './accepted-properties.ts'
+import { PropertyScan } from './property-scan.ts'
 import { collectBatch, type BatchParts } from './put-batch.ts'
 import type { PutOutcome, PutRequest } from './put-request.ts'
 import type { Statistics } from './statistics.ts'
@@ -96,10 +94,18 @@ export class MessagePut {
   readonly #added: string
   readonly #timerTopic: Topic
   readonly #scheduleTopic: Topic
+  readonly #scan = new PropertyScan()
+  readonly #targets = new WeakMap<Topic, string[]>()
   readonly #draft: RecordDraft
   /** Of the latest message that had a delay; `NOT_TIMED` when no timer holds it. */
   #deliverTimeMs = NOT_TIMED
-  readonly #batch: BatchParts = { flags: [], bodyStarts: [], bodyEnds: [], properties: [] }
+  readonly #batch: BatchParts = {
+    flags: [],
+    bodyStarts: [],
+    bodyEnds: [],
+    properties: [],
+    tagsCodes: [],
+  }
 
   constructor(parts: PutParts) {
     this.#store = parts.store
@@ -125,31 +131,27 @@ export class MessagePut {
    */
   put(request: PutRequest, outcome: PutOutcome): void {
     this.#checkBody(request)
-    checkSupported(request.properties)
+    const scan = this.#scan
+    scan.read(request.properties)
+    checkSupported(scan)
     let topic: Topic
-    let { properties } = request
     if (isRetryTopic(request.topic)) {
       const target = this.#retryTarget(request)
       topic = target.topic
-      if (target.isDeadLetter) properties = withoutDelay(properties)
+      if (target.isDeadLetter) scan.hasDelay = false
     } else {
       topic = this.#writableTopic(request)
     }
     const draft = this.#draft
     fill(draft, request)
     draft.queueId = this.#queueId(topic, request.queueId)
-    draft.properties = this.#completed(cleaned(properties), outcome)
+    draft.properties = this.#completed(request.properties, outcome)
     outcome.topic = topic.name
     outcome.queueId = draft.queueId
     outcome.batchOffsets.length = 0
     outcome.topicDurable = topic.durable
-    outcome.deliverTimeMs = NOT_TIMED
-    if (mayHaveDelay(properties)) {
-      outcome.commitLogOffset = this.#appendDelayed(draft, topic, request.nowMs)
-      outcome.deliverTimeMs = this.#deliverTimeMs
-    } else {
-      outcome.commitLogOffset = this.#appendPlain(draft, topic, request.nowMs)
-    }
+    outcome.commitLogOffset = this.#append(draft, topic, request.nowMs)
+    outcome.deliverTimeMs = this.#deliverTimeMs
     outcome.queueOffset = this.#store.lastQueueOffset
   }
 
@@ -160,8 +162,8 @@ export class MessagePut {
    * Errors: those of `Store.append`.
    */
   putDraft(draft: RecordDraft, topic: Topic): number {
-    checkPropertiesSize(draft.properties)
-    return this.#appendDelayed(draft, topic, this.#clock.timeMs())
+    this.#scan.read(draft.properties)
+    return this.#append(draft, topic, this.#clock.timeMs())
   }
 
   /**
@@ -172,13 +174,12 @@ export class MessagePut {
    */
   putBatch(request: PutRequest, outcome: PutOutcome): void {
     this.#checkBody(request)
-    checkSupported(request.properties)
     if (groupOfTopic(request.topic) !== undefined) {
       throw new BrokerError('MESSAGE_INVALID', { problem: 'a batch cannot go to this topic' })
     }
     const topic = this.#writableTopic(request)
     const queueId = this.#queueId(topic, request.queueId)
-    collectBatch(request, this.#batch, sent => this.#completed(cleaned(sent), outcome))
+    collectBatch(request, this.#batch, this.#scan, sent => this.#completed(sent, outcome))
     fill(this.#draft, request)
     outcome.topic = topic.name
     outcome.queueId = queueId
@@ -188,7 +189,7 @@ export class MessagePut {
   }
 
   #appendBatch(topic: Topic, nowMs: number, outcome: PutOutcome): void {
-    const { flags, bodyStarts, bodyEnds, properties } = this.#batch
+    const { flags, bodyStarts, bodyEnds, properties, tagsCodes } = this.#batch
     const draft = this.#draft
     const { batchOffsets } = outcome
     batchOffsets.length = 0
@@ -198,7 +199,8 @@ export class MessagePut {
       draft.bodyEnd = bodyEnds[index] ?? 0
       draft.queueId = outcome.queueId
       draft.properties = properties[index] ?? ''
-      outcome.commitLogOffset = this.#appendPlain(draft, topic, nowMs)
+      const tagsCode = tagsCodes[index] ?? 0
+      outcome.commitLogOffset = this.#appendPlain(draft, topic, tagsCode, nowMs)
       if (index === 0) outcome.queueOffset = this.#store.lastQueueOffset
       batchOffsets.push(outcome.commitLogOffset)
     }
@@ -239,49 +241,53 @@ export class MessagePut {
     throw new BrokerError('QUEUE_OUT_OF_RANGE', { topic: topic.name, queueId: asked, queueCount })
   }
 
-  /** With a unique key and what every message gets; notes the key. */
-  #completed(properties: string, outcome: PutOutcome): string {
-    const uniqueKey = findProperty(properties, PROPERTY.UNIQ_KEY)
-    outcome.uniqueKey = uniqueKey ?? this.#uniqueKeys.next()
-    const withKey =
-      uniqueKey === undefined
-        ? appendProperty(properties, PROPERTY.UNIQ_KEY, outcome.uniqueKey)
-        : endedProperties(properties)
-    const completed = withKey + this.#added
-    checkPropertiesSize(completed)
-    return completed
+  /** With a unique key and what every message gets; notes the key. `#scan` has read `sent`. */
+  #completed(sent: string, outcome: PutOutcome): string {
+    const scan = this.#scan
+    outcome.uniqueKey = scan.uniqueKey ?? this.#uniqueKeys.next()
+    const properties = completedProperties(sent, scan, outcome.uniqueKey, this.#added)
+    checkPropertiesSize(properties)
+    return properties
   }
 
-  #appendPlain(draft: RecordDraft, topic: Topic, nowMs: number): number {
-    draft.topic = topic.topicBytes
-    const tagsCode = tagsCodeOf(findProperty(draft.properties, PROPERTY.TAGS))
-    const queue = this.#queueOf(topic, draft.queueId)
-    const commitLogOffset = this.#store.append(draft, queue, tagsCode, nowMs)
-    this.#statistics.countPut(topic.name, 1, draft.bodyEnd - draft.bodyStart)
-    return commitLogOffset
-  }
-
-  /** Appends under a timer store's topic, or plainly when it is due already. */
-  #appendDelayed(draft: RecordDraft, topic: Topic, nowMs: number): number {
+  /** Appends under the real topic, or under a timer store's. `#scan` has read the properties. */
+  #append(draft: RecordDraft, topic: Topic, nowMs: number): number {
     this.#deliverTimeMs = NOT_TIMED
-    const delay = resolveDelay(draft.properties, nowMs, this.#options.delay)
-    if (delay.kind === 'now') return this.#appendPlain(draft, topic, nowMs)
-    const realQueueId = draft.queueId % topic.writeQueueCount
-    draft.properties = withTarget(draft.properties, topic.name, realQueueId)
+    const { hasDelay, delays, tags } = this.#scan
+    const delay = hasDelay ? resolveDelay(delays, nowMs, this.#options.delay) : NO_DELAY
+    if (delay.kind === 'now') return this.#appendPlain(draft, topic, tagsCodeOf(tags), nowMs)
+    draft.properties = endedProperties(draft.properties) + this.#targetOf(topic, draft.queueId)
     if (delay.kind === 'level') {
       draft.queueId = delay.level - 1
       return this.#appendHeld(draft, this.#scheduleTopic, nowMs + delay.delayMs, nowMs)
     }
     draft.queueId = 0
     draft.properties += TIMER_OUT + delay.deliverTimeMs + PAIR_END
+    const commitLogOffset = this.#appendHeld(draft, this.#timerTopic, delay.deliverTimeMs, nowMs)
     this.#deliverTimeMs = delay.deliverTimeMs
-    return this.#appendHeld(draft, this.#timerTopic, delay.deliverTimeMs, nowMs)
+    return commitLogOffset
+  }
+
+  #appendPlain(draft: RecordDraft, topic: Topic, tagsCode: number, nowMs: number): number {
+    draft.topic = topic.topicBytes
+    const queue = this.#queueOf(topic, draft.queueId)
+    const commitLogOffset = this.#store.append(draft, queue, tagsCode, nowMs)
+    this.#statistics.countPut(topic.name, 1, draft.bodyEnd - draft.bodyStart)
+    return commitLogOffset
   }
 
   #appendHeld(draft: RecordDraft, holder: Topic, deliverTimeMs: number, nowMs: number): number {
     checkPropertiesSize(draft.properties)
     draft.topic = holder.topicBytes
     return this.#store.append(draft, this.#queueOf(holder, draft.queueId), deliverTimeMs, nowMs)
+  }
+
+  /** Properties that say where a message is going; made once for each queue. */
+  #targetOf(topic: Topic, askedQueueId: number): string {
+    const queueId = askedQueueId % topic.writeQueueCount
+    let targets = this.#targets.get(topic)
+    if (targets === undefined) this.#targets.set(topic, (targets = []))
+    return (targets[queueId] ??= REAL_TOPIC + topic.name + PAIR_END + REAL_QID + queueId + PAIR_END)
   }
 
   #queueOf(topic: Topic, queueId: number): ConsumeQueue {
@@ -292,16 +298,9 @@ export class MessagePut {
 const NAME_END = '\u0001'
 const PAIR_END = '\u0002'
 const REAL_TOPIC = PROPERTY.REAL_TOPIC + NAME_END
-const REAL_QID = PAIR_END + PROPERTY.REAL_QID + NAME_END
+const REAL_QID = PROPERTY.REAL_QID + NAME_END
 const TIMER_OUT = PROPERTY.TIMER_OUT_MS + NAME_END
-
-function withTarget(properties: string, topic: string, queueId: number): string {
-  return endedProperties(properties) + REAL_TOPIC + topic + REAL_QID + queueId + PAIR_END
-}
-
-function endedProperties(properties: string): string {
-  return properties.endsWith(PAIR_END) ? properties : properties + PAIR_END
-}
+const NO_DELAY: DelayDecision = { kind: 'now' }
 
 function fill(draft: RecordDraft, request: PutRequest): void {
   draft.flag = request.flag

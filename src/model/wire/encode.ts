@@ -92,7 +92,7 @@ function binaryFields(fields: Readonly<Record<string, string>>): Buffer {
   return Buffer.concat(parts)
 }
 
-/** The answer to an accepted send. */
+/** What the answer to an accepted send says. */
 export interface SendResponse {
   readonly opaque: number
   /** Offset message id; a comma list for a batch. */
@@ -105,46 +105,7 @@ export interface SendResponse {
   readonly regionId: string
 }
 
-/** Room that `encodeSendResponse` needs in its target, in bytes. */
-export const SEND_RESPONSE_BYTES_MAX = 1024
-
-/** What the frame holds beside the variable strings, numbers at their longest. */
-const FIXED_BYTES_MAX = 320
-
-/**
- * Writes a success frame with a JSON header into `target`; returns the position behind it.
- *
- * Returns `position` itself, with nothing written, when a string needs escapes or all together do
- * not fit into `SEND_RESPONSE_BYTES_MAX` (a large batch): use `encodeSendResponseFrame` then.
- */
-export function encodeSendResponse(
-  target: Buffer,
-  position: number,
-  response: SendResponse,
-): number {
-  const { msgId, transactionId, recallHandle, regionId } = response
-  let sizeBytes = FIXED_BYTES_MAX + msgId.length + regionId.length
-  let plain = isPlain(msgId) && isPlain(regionId)
-  let optional = ''
-  if (recallHandle !== undefined) {
-    optional = `","recallHandle":"${recallHandle}`
-    sizeBytes += optional.length
-    plain &&= isPlain(recallHandle)
-  }
-  if (transactionId !== undefined) {
-    optional += `","transactionId":"${transactionId}`
-    sizeBytes += transactionId.length
-    plain &&= isPlain(transactionId)
-  }
-  if (!plain || sizeBytes > SEND_RESPONSE_BYTES_MAX) return position
-  const text = `{"code":0,"extFields":{"MSG_REGION":"${regionId}","TRACE_ON":"true","msgId":"${msgId}","queueId":"${response.queueId}","queueOffset":"${response.queueOffset}${optional}"},"flag":1,"language":"JAVA","opaque":${response.opaque},"serializeTypeCurrentRPC":"JSON","version":${WIRE_VERSION}}`
-  const headerBytes = target.write(text, position + PREFIX_BYTES, 'latin1')
-  target.writeInt32BE(4 + headerBytes, position)
-  target.writeInt32BE(headerBytes, position + 4)
-  return position + PREFIX_BYTES + headerBytes
-}
-
-/** As `encodeSendResponse`, for any strings and either serialisation. */
+/** The answer to an accepted send. `SendAnswerWriter` writes the same faster. */
 export function encodeSendResponseFrame(
   response: SendResponse,
   serializeType: SerializeType = 0,
@@ -160,13 +121,4 @@ export function encodeSendResponseFrame(
   if (response.transactionId !== undefined) extFields['transactionId'] = response.transactionId
   const header = { code: 0, opaque: response.opaque, flag: 1, extFields }
   return encodeFrame(header, undefined, serializeType)
-}
-
-/** True when the text is the same inside a JSON string: ASCII without `"`, `\` and controls. */
-function isPlain(text: string): boolean {
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index)
-    if (unit < 0x20 || unit > 0x7e || unit === 0x22 || unit === 0x5c) return false
-  }
-  return true
 }

@@ -2,9 +2,7 @@
 export { REQUEST_CODE, RESPONSE_CODE, requestCodeName } from './codes.ts'
 export {
   encodeFrame,
-  encodeSendResponse,
   encodeSendResponseFrame,
-  SEND_RESPONSE_BYTES_MAX,
   WIRE_VERSION,
   type HeaderFields,
   type SendResponse,
@@ -20,6 +18,7 @@ export {
   type ExtFields,
   type Header,
 } from './header.ts'
+export { SEND_ANSWER_BYTES_MAX, SendAnswerWriter, type SendAnswer } from './send-answer.ts'
 export { SendHeader, sendHeaderFrom } from './send-header.ts'
 export { scanSendHeader } from './send-header-scanner.ts'
 export {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { decodeRecords, encodeBatch } from '../../../model/message/index.ts'
-import { REQUEST_CODE } from '../../../model/wire/index.ts'
+import { defaultSubscriptionGroupConfig, REQUEST_CODE } from '../../../model/wire/index.ts'
 import {
   FAST_PORT,
   pullFields,
@@ -138,7 +138,7 @@ test.each([
 test('a group that is switched off and a topic without read permission are refused', async () => {
   const { world, client } = await worldWith(1)
   const { topics, groups } = world.broker
-  const group = { groupName: 'group-a', consumeEnable: false }
+  const group = { ...defaultSubscriptionGroupConfig('group-a'), consumeEnable: false }
   await world.world.finish(groups.update(group))
   expect((await pull(client))?.header.code).toBe(16)
   await world.world.finish(topics.update('orders', { ...topics.get('orders'), perm: 2 }))

@@ -1,19 +1,20 @@
-import { assert, BrokerError } from '../../../core/base/index.ts'
+import { BrokerError } from '../../../core/base/index.ts'
 import type { Log } from '../../../core/platform/index.ts'
 import { PutOutcome, PutRequest, type MessagePut } from '../../../engine/broker/index.ts'
 import type { Access } from '../../../model/access/index.ts'
 import { encodeRecallHandle, offsetMessageId } from '../../../model/message/index.ts'
 import {
-  encodeSendResponse,
   encodeSendResponseFrame,
   isOneway,
-  SEND_RESPONSE_BYTES_MAX,
+  SEND_ANSWER_BYTES_MAX,
+  SendAnswerWriter,
   type FrameView,
+  type SendAnswer,
   type SendHeader,
 } from '../../../model/wire/index.ts'
 import type { AnswerArena } from '../answer-arena.ts'
 import type { RemotingConnection } from '../connection.ts'
-import { replyOfError, sendReply, type RequestHeader } from '../responder.ts'
+import { replyOfError, sendReply } from '../responder.ts'
 
 export interface SendParts {
   readonly put: MessagePut
@@ -43,19 +44,22 @@ export class SendMessage {
   readonly #parts: SendParts
   readonly #request = new PutRequest()
   readonly #outcome = new PutOutcome()
-  readonly #response = {
+  readonly #writer: SendAnswerWriter
+  readonly #handle
+  readonly #answer: SendAnswer = {
     opaque: 0,
-    msgId: '',
     queueId: 0,
     queueOffset: 0,
-    recallHandle: undefined as string | undefined,
-    regionId: '',
+    commitLogOffset: 0,
+    handle: undefined,
   }
   readonly #accessRequest = { door: 'remoting' as const, action: 'send' as const, topic: '' }
 
   constructor(parts: SendParts) {
     this.#parts = parts
-    this.#response.regionId = parts.regionId
+    this.#writer = new SendAnswerWriter(parts)
+    const { brokerName } = parts
+    this.#handle = { topic: '', brokerName, deliverTimeMs: 0, uniqueKey: '', timerId: 0 }
   }
 
   handle(
@@ -71,13 +75,10 @@ export class SendMessage {
       return
     }
     if (isOneway(header)) return
-    this.#fillResponse(header)
-    const { topicDurable, commitLogOffset } = this.#outcome
-    if (topicDurable === undefined) {
-      this.#hold(connection, header, commitLogOffset)
-    } else {
-      void this.#answerLater(connection, requestOf(header), commitLogOffset)
-    }
+    this.#fillAnswer(header)
+    const { topicDurable } = this.#outcome
+    if (topicDurable === undefined) this.#hold(connection, header)
+    else void this.#answerLater(connection, header, topicDurable)
   }
 
   #put(connection: RemotingConnection, frame: FrameView, header: SendHeader, nowMs: number): void {
@@ -109,54 +110,63 @@ export class SendMessage {
     throw new BrokerError('NO_PERMISSION', { topic, reason: decision.reason })
   }
 
-  #fillResponse(header: SendHeader): void {
-    const { storeHostHex, brokerName } = this.#parts
+  #fillAnswer(header: SendHeader): void {
     const outcome = this.#outcome
-    const response = this.#response
-    response.opaque = header.opaque
-    response.queueId = outcome.queueId
-    response.queueOffset = outcome.queueOffset
-    response.msgId =
-      outcome.batchOffsets.length === 0
-        ? offsetMessageId(storeHostHex, outcome.commitLogOffset)
-        : outcome.batchOffsets.map(offset => offsetMessageId(storeHostHex, offset)).join(',')
-    response.recallHandle = isHandleOf(outcome)
-      ? encodeRecallHandle({
-          topic: outcome.topic,
-          brokerName,
-          deliverTimeMs: outcome.deliverTimeMs,
-          uniqueKey: outcome.uniqueKey,
-          timerId: outcome.commitLogOffset,
-        })
-      : undefined
+    const answer = this.#answer
+    const handle = this.#handle
+    answer.opaque = header.opaque
+    answer.queueId = outcome.queueId
+    answer.queueOffset = outcome.queueOffset
+    answer.commitLogOffset = outcome.commitLogOffset
+    handle.topic = outcome.topic
+    handle.deliverTimeMs = outcome.deliverTimeMs
+    handle.uniqueKey = outcome.uniqueKey
+    handle.timerId = outcome.commitLogOffset
+    answer.handle = isHandleOf(outcome) ? handle : undefined
   }
 
-  #hold(connection: RemotingConnection, header: SendHeader, commitLogOffset: number): void {
+  #hold(connection: RemotingConnection, header: SendHeader): void {
     const { arena } = this.#parts
-    if (header.serializeType === 0) {
-      arena.reserve(SEND_RESPONSE_BYTES_MAX)
+    const { commitLogOffset, batchOffsets } = this.#outcome
+    if (header.serializeType === 0 && batchOffsets.length === 0) {
+      arena.reserve(SEND_ANSWER_BYTES_MAX)
       const start = arena.position
-      const end = encodeSendResponse(arena.block, start, this.#response)
+      const end = this.#writer.write(arena.block, start, this.#answer)
       if (end > start) {
         arena.position = end
         connection.held.add(arena.block, start, end, commitLogOffset)
         return
       }
     }
-    const answer = encodeSendResponseFrame(this.#response, header.serializeType)
-    connection.held.add(answer, 0, answer.length, commitLogOffset)
+    const frame = this.#answerFrame(header)
+    connection.held.add(frame, 0, frame.length, commitLogOffset)
+  }
+
+  /** The same answer, for what the writer does not do: batches, binary headers, odd keys. */
+  #answerFrame(header: SendHeader): Buffer {
+    const { storeHostHex, regionId } = this.#parts
+    const { batchOffsets } = this.#outcome
+    const { opaque, queueId, queueOffset, commitLogOffset, handle } = this.#answer
+    const offsets = batchOffsets.length === 0 ? [commitLogOffset] : batchOffsets
+    const msgId = offsets.map(offset => offsetMessageId(storeHostHex, offset)).join(',')
+    const recallHandle = handle === undefined ? undefined : encodeRecallHandle(handle)
+    return encodeSendResponseFrame(
+      { opaque, msgId, queueId, queueOffset, recallHandle, regionId },
+      header.serializeType,
+    )
   }
 
   /** The topic was made for this message: its own file must be durable too. */
   async #answerLater(
     connection: RemotingConnection,
-    request: RequestHeader,
-    commitLogOffset: number,
+    header: SendHeader,
+    topicDurable: Promise<void>,
   ): Promise<void> {
     const { store, log } = this.#parts
-    const { topicDurable } = this.#outcome
-    const answer = encodeSendResponseFrame(this.#response, request.serializeType)
-    assert(topicDurable !== undefined, 'an answer without a new topic is held, not awaited')
+    const { commitLogOffset } = this.#outcome
+    const { code, opaque, flag, serializeType } = header
+    const request = { code, opaque, flag, serializeType }
+    const answer = this.#answerFrame(header)
     connection.requestOpened()
     try {
       await topicDurable
@@ -175,9 +185,4 @@ export class SendMessage {
 /** A unique key that the sender chose with a blank in it could not be read back. */
 function isHandleOf(outcome: PutOutcome): boolean {
   return outcome.deliverTimeMs >= 0 && !outcome.uniqueKey.includes(' ')
-}
-
-function requestOf(header: SendHeader): RequestHeader {
-  const { code, opaque, flag, serializeType } = header
-  return { code, opaque, flag, serializeType }
 }
