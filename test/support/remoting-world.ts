@@ -37,7 +37,7 @@ import {
 const MIB = 1_048_576
 export const BROKER_PORT = 10_911
 export const FAST_PORT = 10_909
-const STORE_HOST = encodeHost('127.0.0.1', BROKER_PORT)
+export const STORE_HOST: Buffer = encodeHost('127.0.0.1', BROKER_PORT)
 const LEVELS_MS = parseDelayLevels(DEFAULT_DELAY_LEVELS)
 
 export interface RemotingWorldOptions {
@@ -162,7 +162,6 @@ async function openStore(platform: Platform): Promise<Store> {
       retentionMs: 72 * 3_600_000,
       checkpointIntervalMs: 5000,
       checkpointBytes: 256 * MIB,
-      storeHost: STORE_HOST,
     },
     platform,
   )

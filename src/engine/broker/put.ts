@@ -167,7 +167,8 @@ export class MessagePut {
   }
 
   /**
-   * Appends the messages of a batch to one queue, all or, when one cannot be taken, none.
+   * Appends the messages of a batch to one queue. All are checked first: when one is refused, none
+   * is stored. Only when the log itself gives out in the middle the first ones stay.
    *
    * Errors: as `put`; MESSAGE_INVALID when the body is no batch, when a message has a property
    * that asks for a delay, and for a retry topic.
