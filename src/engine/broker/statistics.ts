@@ -15,8 +15,6 @@ export interface Counters {
   getBytes: number
   /** Messages that consumers sent back for another try. */
   sentBackCount: number
-  /** Puts that failed for a reason of the broker's. */
-  putFailedCount: number
   /** Pulls that found messages, and pulls that found none. */
   getFoundCount: number
   getMissCount: number
@@ -134,7 +132,6 @@ function noCounts(): Counters {
     getCount: 0,
     getBytes: 0,
     sentBackCount: 0,
-    putFailedCount: 0,
     getFoundCount: 0,
     getMissCount: 0,
   }

@@ -61,7 +61,7 @@ function messageEntries({ statistics }: DoorContext): readonly Entry[] {
     ['putMessageTimesTotal', String(broker.putCount)],
     ['putMessageSizeTotal', String(broker.putBytes)],
     ['putMessageAverageSize', averageBytes.toFixed(1)],
-    ['putMessageFailedTimes', String(broker.putFailedCount)],
+    ['orrerySentBackMessages', String(broker.sentBackCount)],
   ]
 }
 
