@@ -81,7 +81,12 @@ export class RemotingDoor {
   async start(addresses: RemotingAddresses): Promise<RemotingAddresses> {
     const broker = await this.#broker.listen(addresses.broker)
     if (addresses.fast === undefined) return { broker, fast: undefined }
-    return { broker, fast: await this.#fast.listen(addresses.fast) }
+    try {
+      return { broker, fast: await this.#fast.listen(addresses.fast) }
+    } catch (error) {
+      await this.#broker.stop()
+      throw error
+    }
   }
 
   /**

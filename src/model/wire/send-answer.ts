@@ -43,9 +43,9 @@ const BILLION = 1_000_000_000
  * must be fast. They say what those of `encodeSendResponseFrame` say, in another order.
  */
 export class SendAnswerWriter {
-  readonly #start: Uint8Array
+  readonly #start: Buffer
   readonly #handleBytesMax: number
-  readonly #scratch = new Uint8Array(SEND_ANSWER_BYTES_MAX)
+  readonly #scratch = Buffer.alloc(SEND_ANSWER_BYTES_MAX)
 
   constructor(parts: {
     readonly regionId: string
@@ -110,18 +110,18 @@ export class SendAnswerWriter {
   }
 }
 
-function bytesOf(text: string): Uint8Array {
-  return new Uint8Array(Buffer.from(text))
+function bytesOf(text: string): Buffer {
+  return Buffer.from(text)
 }
 
 /** These are short: a loop beats the call into native code. */
-function copy(target: Uint8Array, position: number, source: Uint8Array): number {
+function copy(target: Buffer, position: number, source: Buffer): number {
   for (let index = 0; index < source.length; index++) target[position + index] = source[index] ?? 0
   return position + source.length
 }
 
 /** An ASCII text and a blank; 0 when the text is not ASCII. */
-function writeWord(target: Uint8Array, position: number, text: string): number {
+function writeWord(target: Buffer, position: number, text: string): number {
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
     if (unit > LAST_ASCII) return 0
@@ -131,21 +131,21 @@ function writeWord(target: Uint8Array, position: number, text: string): number {
   return position + text.length + 1
 }
 
-function writeHex64(target: Uint8Array, position: number, value: number): number {
+function writeHex64(target: Buffer, position: number, value: number): number {
   const high = Math.floor(value / TWO_POW_32)
   writeHex32(target, position, high)
   writeHex32(target, position + 8, value - high * TWO_POW_32)
   return position + 16
 }
 
-function writeHex32(target: Uint8Array, position: number, value: number): void {
+function writeHex32(target: Buffer, position: number, value: number): void {
   for (let index = 0; index < 8; index++) {
     target[position + index] = HEX_DIGITS[(value >>> (28 - index * 4)) & 0xf] ?? 0
   }
 }
 
 /** A safe integer in decimal digits. */
-function writeDecimal(target: Uint8Array, position: number, value: number): number {
+function writeDecimal(target: Buffer, position: number, value: number): number {
   if (value < 0) {
     target[position] = MINUS
     return writeDecimal(target, position + 1, -value)
@@ -167,7 +167,7 @@ function digitCount(value: number): number {
 }
 
 /** `value` is below a billion: 32-bit arithmetic does. */
-function writeDigits(target: Uint8Array, position: number, value: number, count: number): number {
+function writeDigits(target: Buffer, position: number, value: number, count: number): number {
   let rest = value | 0
   for (let index = position + count - 1; index >= position; index--) {
     const quotient = (rest / 10) | 0
@@ -179,9 +179,9 @@ function writeDigits(target: Uint8Array, position: number, value: number, count:
 
 /** Padded, as Apache's handles are. */
 function writeBase64Url(
-  target: Uint8Array,
+  target: Buffer,
   position: number,
-  source: Uint8Array,
+  source: Buffer,
   sizeBytes: number,
 ): number {
   let end = position
