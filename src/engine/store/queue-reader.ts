@@ -15,7 +15,7 @@ export interface QueueRead {
   /** The records one after the other; nobody changes them any more. */
   readonly bytes: Buffer
   readonly count: number
-  /** Behind the last unit that was looked at. */
+  /** Behind the last unit that was looked at; where to go on. */
   readonly nextOffset: number
   /** True when a record was not in the log any more: the read ended before it. */
   readonly removed: boolean
@@ -31,6 +31,8 @@ const RUN_BYTES_MAX = 1024 * 1024
 class Selection {
   readonly offsets: number[] = []
   readonly sizes: number[] = []
+  /** Of each, its place in the queue. */
+  readonly queueOffsets: number[] = []
   bytes = 0
   nextOffset: number
 
@@ -54,6 +56,7 @@ class Selection {
     if (this.offsets.length > 0 && this.bytes + unit.size > request.bytesMax) return false
     this.offsets.push(unit.offset)
     this.sizes.push(unit.size)
+    this.queueOffsets.push(this.nextOffset)
     this.bytes += unit.size
     this.nextOffset++
     return true
@@ -164,15 +167,17 @@ function endOfRun(offsets: readonly number[], sizes: readonly number[], from: nu
   return index
 }
 
+/** Ends before the record that is gone; what lies behind it may still be there. */
 function shortened(
   selection: Selection,
   bytes: Buffer,
   read: { position: number; count: number },
 ): QueueRead {
+  const goneOffset = selection.queueOffsets[read.count] ?? selection.nextOffset
   return {
     bytes: bytes.subarray(0, read.position),
     count: read.count,
-    nextOffset: selection.nextOffset,
+    nextOffset: read.count === 0 ? goneOffset + 1 : goneOffset,
     removed: true,
   }
 }
