@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SimulatedWorld } from '../../core/platform/simulated/index.ts'
+import type { SimulatedWorld } from '../../core/platform/simulated/index.ts'
 import type { TopicTable } from '../../engine/broker/index.ts'
 import { configWorld, openTopics } from '../../engine/broker/testing.ts'
 import { OpenAccess, type Access } from '../../model/access/index.ts'
