@@ -7,6 +7,11 @@ import type { PutRequest } from './put-request.ts'
 /** Most messages in a batch: what one request can ask for must be done in one go. */
 const MESSAGE_COUNT_MAX = 50_000
 
+/** What a record has beside body and properties: fixed fields, hosts, topic, checksum. */
+const RECORD_OVERHEAD_BYTES = 400
+/** The log asks for twice the room that a record takes at its worst: properties of 3 bytes each. */
+const MARGIN_BYTES = 262_144
+
 /** The messages of a batch, as columns; filled again for every batch. */
 export interface BatchParts {
   readonly flags: number[]
@@ -44,6 +49,19 @@ export function collectBatch(
     parts.tagsCodes.push(tagsCodeOf(scan.tags))
     parts.properties.push(complete(item.properties))
   })
+}
+
+/** Room in the log that the messages of a batch need, somewhat more than they take. */
+export function batchRecordBytes(parts: BatchParts): number {
+  let sizeBytes = 0
+  let largestBytes = 0
+  for (const [index, properties] of parts.properties.entries()) {
+    const bodyBytes = (parts.bodyEnds[index] ?? 0) - (parts.bodyStarts[index] ?? 0)
+    const recordBytes = RECORD_OVERHEAD_BYTES + bodyBytes + Buffer.byteLength(properties)
+    sizeBytes += recordBytes
+    largestBytes = Math.max(largestBytes, recordBytes)
+  }
+  return sizeBytes + largestBytes + MARGIN_BYTES
 }
 
 function clear(parts: BatchParts): void {

@@ -23,7 +23,7 @@ import {
   endedProperties,
 } from './accepted-properties.ts'
 import { PropertyScan } from './property-scan.ts'
-import { collectBatch, type BatchParts } from './put-batch.ts'
+import { batchRecordBytes, collectBatch, type BatchParts } from './put-batch.ts'
 import type { PutOutcome, PutRequest } from './put-request.ts'
 import type { Statistics } from './statistics.ts'
 import type { Topic, TopicTable } from './topics.ts'
@@ -33,6 +33,8 @@ export interface PutStore {
   queue(topic: string, queueId: number): ConsumeQueue
   append(draft: RecordDraft, queue: ConsumeQueue, tagsCode: number, storeTimeMs: number): number
   readonly lastQueueOffset: number
+  /** Bytes that `append` can take in at the moment. */
+  readonly roomBytes: number
 }
 
 /** Where a message goes that a consumer sends to its group's retry topic. */
@@ -167,8 +169,7 @@ export class MessagePut {
   }
 
   /**
-   * Appends the messages of a batch to one queue. All are checked first: when one is refused, none
-   * is stored. Only when the log itself gives out in the middle the first ones stay.
+   * Appends the messages of a batch to one queue, all or, when one cannot be taken, none.
    *
    * Errors: as `put`; MESSAGE_INVALID when the body is no batch, when a message has a property
    * that asks for a delay, and for a retry topic.
@@ -181,6 +182,9 @@ export class MessagePut {
     const topic = this.#writableTopic(request)
     const queueId = this.#queueId(topic, request.queueId)
     collectBatch(request, this.#batch, this.#scan, sent => this.#completed(sent, outcome))
+    const { roomBytes } = this.#store
+    const sizeBytes = batchRecordBytes(this.#batch)
+    if (sizeBytes > roomBytes) throw new BrokerError('STORE_BUSY', { sizeBytes, roomBytes })
     fill(this.#draft, request)
     outcome.topic = topic.name
     outcome.queueId = queueId

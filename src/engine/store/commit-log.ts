@@ -80,6 +80,12 @@ export class CommitLog {
     return this.#flushedOffset
   }
 
+  /** Bytes that `append` can take in before something is flushed and applied. */
+  get roomBytes(): number {
+    const { cacheBytes, recordBytesMax } = this.#options
+    return cacheBytes - recordBytesMax - (this.#endOffset - this.#releasedOffset)
+  }
+
   get minOffset(): number {
     return this.segments.firstOffset
   }
@@ -162,13 +168,12 @@ export class CommitLog {
     if (this.#failure !== undefined) throw this.#failure
     if (this.#isClosed) throw new BrokerError('SHUTTING_DOWN')
     if (this.#isFull) throw new BrokerError('STORE_FULL', { directory: this.segments.directory })
-    const { recordBytesMax, segmentBytes, cacheBytes } = this.#options
+    const { recordBytesMax, segmentBytes } = this.#options
     if (sizeMax > recordBytesMax || sizeMax + BLANK_BYTES > segmentBytes) {
       throw new BrokerError('MESSAGE_TOO_LARGE', { sizeBytes: sizeMax, maxBytes: recordBytesMax })
     }
     // The blank at the end of a segment takes up to one more record of the buffer.
-    const pending = this.#endOffset - this.#releasedOffset
-    if (pending + 2 * sizeMax > cacheBytes - recordBytesMax) throw new BrokerError('STORE_BUSY')
+    if (2 * sizeMax > this.roomBytes) throw new BrokerError('STORE_BUSY')
   }
 
   /** Where a record of `size` that was written at the end may stay: records never span segments. */

@@ -246,6 +246,11 @@ export class Store {
     return this.#lastQueueOffset
   }
 
+  /** Bytes that `append` can take in at the moment; beyond it is `STORE_BUSY`. */
+  get roomBytes(): number {
+    return this.#required(this.#log).roomBytes
+  }
+
   /** So much is under way that whoever reads from sockets should stop for a moment. */
   get congested(): boolean {
     return (
