@@ -56,6 +56,10 @@ test('numbers and booleans among the fields become strings, null becomes absent'
   expect({ ...header.extFields }).toEqual({ queueId: '3', lo: 'false', x: '{"y":[1]}' })
 })
 
+test('zeros in front of a number are taken, as RocketMQ takes them', () => {
+  expect(decodeJson('{"code":310,"flag":0,"opaque":0000000077,"version":479}').opaque).toBe(77)
+})
+
 test('what may be missing has its default', () => {
   const header = decodeJson('{"code":34,"remark":null,"unknown":{"a":[]}}')
   expect([header.language, header.version, header.opaque, header.remark]).toEqual([

@@ -1,6 +1,9 @@
 import { BrokerError } from '../../core/base/index.ts'
 import type { FrameView, SerializeType } from './frame-decoder.ts'
+import { parseDialect } from './json-dialect.ts'
 import { LANGUAGES } from './language.ts'
+
+const HEADER_DEPTH_MAX = 8
 
 /** Custom fields of a header: no prototype, so that any name is only a name. */
 export type ExtFields = Record<string, string>
@@ -64,14 +67,26 @@ function decodeJsonHeader(frame: FrameView): Header {
 type JsonObject = Readonly<Record<string, unknown>>
 
 function parseObject(text: string): JsonObject {
-  let value: unknown
+  const value = parseText(text)
+  if (!isObject(value)) throw new BrokerError('FRAME_INVALID', { header: 'not a JSON object' })
+  return value
+}
+
+/** Standard JSON mostly; RocketMQ's own reader also takes its dialect, such as zeros in front. */
+function parseText(text: string): unknown {
   try {
-    value = JSON.parse(text)
+    return JSON.parse(text)
+  } catch {
+    return parseDialectText(text)
+  }
+}
+
+function parseDialectText(text: string): unknown {
+  try {
+    return parseDialect(text, { depthMax: HEADER_DEPTH_MAX })
   } catch (error) {
     throw new BrokerError('FRAME_INVALID', { header: 'not JSON' }, error)
   }
-  if (!isObject(value)) throw new BrokerError('FRAME_INVALID', { header: 'not a JSON object' })
-  return value
 }
 
 function isObject(value: unknown): value is JsonObject {

@@ -23,8 +23,9 @@ const DEPTH_MAX = 32
 const VALUES_MAX = 1_000_000
 
 /**
- * Parses JSON as fastjson writes it: standard JSON, and names that are unquoted (`{0:"a"}`) or
- * are objects (`{{"queueId":0}:1}`); such an object becomes its compact JSON text as the name.
+ * Parses JSON as fastjson writes and reads it: standard JSON, names that are unquoted (`{0:"a"}`)
+ * or are objects (`{{"queueId":0}:1}`; such an object becomes its compact JSON text as the name),
+ * and numbers with zeros in front.
  *
  * Takes time linear in the text. Throws `PARAMETER_INVALID` with the position of what cannot be
  * read, or with the limit that was passed.
@@ -34,7 +35,7 @@ export function parseDialect(text: string, limits: DialectLimits = {}): DialectV
   return parser.document()
 }
 
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const BARE_NAME = /[\w.$-]+/y
 
 class Parser {
