@@ -1,5 +1,6 @@
 /** The one door to the outside: files, clock, timers, network, randomness, log. */
 export type { Clock, Timer, Timers } from './clock.ts'
+export { makeDurableDirectory } from './durable-directory.ts'
 export type { DirectoryLock, File, Files } from './files.ts'
 export type { Log, LogFields } from './log.ts'
 export type {

@@ -43,7 +43,8 @@ export class ConsumeQueue {
 
   constructor(parts: {
     files: Files
-    directory: string
+    /** Holds the folders of all topics. */
+    root: string
     topic: string
     queueId: number
     applier: TopicApplier | undefined
@@ -51,7 +52,11 @@ export class ConsumeQueue {
     this.topic = parts.topic
     this.queueId = parts.queueId
     this.applier = parts.applier
-    this.#segments = new SegmentFiles(parts.files, parts.directory, QUEUE_SEGMENT_BYTES)
+    const directory = `${parts.root}/${parts.topic}/${parts.queueId}`
+    this.#segments = new SegmentFiles(parts.files, directory, {
+      segmentBytes: QUEUE_SEGMENT_BYTES,
+      root: parts.root,
+    })
   }
 
   /** First offset that the log still backs. */

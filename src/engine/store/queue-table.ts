@@ -30,7 +30,7 @@ export class QueueTable {
     if (queue === undefined) {
       queue = new ConsumeQueue({
         files: this.#files,
-        directory: `${this.#directory}/${topic}/${queueId}`,
+        root: this.#directory,
         topic,
         queueId,
         applier: this.#appliers.get(topic),

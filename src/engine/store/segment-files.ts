@@ -3,6 +3,13 @@ import type { File, Files } from '../../core/platform/index.ts'
 
 const NAME_DIGITS = 20
 
+/** An open file, closed when nobody uses it any more and it is not wanted. */
+interface Handle {
+  readonly opening: Promise<File>
+  useCount: number
+  isRetired: boolean
+}
+
 /**
  * A sequence of files of one length, each named by the offset of its first byte (20 digits), as
  * the commit log and the consume queues of Apache RocketMQ are laid out. New files have their full
@@ -12,19 +19,27 @@ export class SegmentFiles {
   readonly directory: string
   readonly segmentBytes: number
   readonly #files: Files
+  /** Holds the directory, perhaps with others between; its own name is durable. */
+  readonly #root: string
   /** First offsets of the files that exist, ascending. */
   #bases: number[] = []
-  readonly #open = new Map<number, Promise<File>>()
+  readonly #open = new Map<number, Handle>()
+  /** Files with writes that are done and not durable. */
   readonly #dirty = new Set<number>()
-  #directoryChanged = false
+  #syncing: Promise<void> | undefined
 
-  constructor(files: Files, directory: string, segmentBytes: number) {
+  constructor(files: Files, directory: string, parts: { segmentBytes: number; root: string }) {
     this.#files = files
     this.directory = directory
-    this.segmentBytes = segmentBytes
+    this.segmentBytes = parts.segmentBytes
+    this.#root = parts.root
   }
 
-  /** Finds the files that exist. Names that are not ours are left alone. */
+  /**
+   * Finds the files that exist. Names that are not ours are left alone.
+   *
+   * @throws BrokerError `STORE_DAMAGED` when one between others is missing: we remove them in order
+   */
   async load(): Promise<void> {
     const names = await this.#files.list(this.directory)
     this.#bases = names
@@ -32,6 +47,11 @@ export class SegmentFiles {
       .map(Number)
       .filter(base => base % this.segmentBytes === 0)
       .toSorted((a, b) => a - b)
+    for (const base of this.#bases.slice(1)) {
+      const before = base - this.segmentBytes
+      if (this.#bases.includes(before)) continue
+      throw new BrokerError('STORE_DAMAGED', { file: this.pathOf(before), reason: 'is missing' })
+    }
   }
 
   get isEmpty(): boolean {
@@ -64,9 +84,9 @@ export class SegmentFiles {
   /** Writes all parts at `offset`; they must lie in one segment, which is made when missing. */
   async write(parts: readonly Uint8Array[], offset: number): Promise<void> {
     const base = this.baseOf(offset)
-    const file = await this.#fileFor(base)
+    await this.#use(base, file => file.write(parts, offset - base))
+    // Not before: a sync that runs meanwhile must not take the mark for a write it does not cover.
     this.#dirty.add(base)
-    await file.write(parts, offset - base)
   }
 
   /** Writes bytes that may reach over the end of a segment. */
@@ -89,35 +109,29 @@ export class SegmentFiles {
     while (done < target.length) {
       const base = this.baseOf(offset + done)
       if (!this.#bases.includes(base)) break
-      const file = await this.#fileFor(base)
       const position = offset + done - base
       const count = Math.min(target.length - done, this.segmentBytes - position)
-      const got = await file.read(target.subarray(done, done + count), position)
+      const part = target.subarray(done, done + count)
+      const got = await this.#use(base, file => file.read(part, position))
       done += got
       if (got < count) break
     }
     return done
   }
 
-  /** Makes everything written so far durable, one file at a time. */
+  /** Makes everything written so far durable, one file at a time; after a sync under way. */
   async sync(): Promise<void> {
-    for (const base of [...this.#dirty].toSorted((a, b) => a - b)) {
-      this.#dirty.delete(base)
-      try {
-        await (await this.#fileFor(base)).datasync()
-      } catch (error) {
-        this.#dirty.add(base)
-        throw error
-      }
-    }
-    await this.#syncDirectory()
+    while (this.#syncing !== undefined) await this.#syncing.catch(() => undefined)
+    if (this.#dirty.size === 0) return
+    this.#syncing = this.#syncDirty().finally(() => {
+      this.#syncing = undefined
+    })
+    await this.#syncing
   }
 
-  /** Gives back all handles; the next access opens them again. */
+  /** Gives back all handles, those in use when they are done; the next access opens again. */
   async closeHandles(): Promise<void> {
-    const handles = [...this.#open.values()]
-    this.#open.clear()
-    for (const handle of handles) await (await handle).close()
+    for (const base of [...this.#open.keys()]) await this.#retire(base)
   }
 
   /** Removes the files that lie wholly below `offset`; keeps at least the last one. */
@@ -127,24 +141,22 @@ export class SegmentFiles {
       await this.#removeFile(this.firstOffset)
       removed++
     }
-    await this.#syncDirectory()
     return removed
   }
 
   /** Forgets everything from `offset` on: later files go, the rest of its own becomes zeros. */
   async cut(offset: number): Promise<void> {
-    for (const base of this.#bases.filter(candidate => candidate >= offset)) {
+    for (const base of this.#bases.filter(candidate => candidate >= offset).toReversed()) {
       if (base === offset && base === this.#bases[0]) break
       await this.#removeFile(base)
     }
     const base = this.baseOf(offset)
-    if (this.#bases.includes(base)) {
-      const file = await this.#fileFor(base)
+    if (!this.#bases.includes(base)) return
+    await this.#use(base, async file => {
       await file.truncate(offset - base)
       await file.truncate(this.segmentBytes)
       await file.datasync()
-    }
-    await this.#syncDirectory()
+    })
   }
 
   /** Gives a file that a crash left short its full length. */
@@ -160,9 +172,10 @@ export class SegmentFiles {
           hint: 'set the segment length to the one the store was made with',
         })
       }
-      const file = await this.#fileFor(base)
-      await file.truncate(this.segmentBytes)
-      await file.datasync()
+      await this.#use(base, async file => {
+        await file.truncate(this.segmentBytes)
+        await file.datasync()
+      })
     }
   }
 
@@ -171,52 +184,88 @@ export class SegmentFiles {
     await this.#files.remove(this.directory)
   }
 
-  async #syncDirectory(): Promise<void> {
-    if (!this.#directoryChanged) return
-    this.#directoryChanged = false
+  async #syncDirty(): Promise<void> {
+    for (const base of [...this.#dirty].toSorted((a, b) => a - b)) {
+      this.#dirty.delete(base)
+      if (!this.#bases.includes(base)) continue
+      try {
+        await this.#use(base, file => file.datasync())
+      } catch (error) {
+        // Also for lack of space: the system may have dropped what it could not write.
+        throw new BrokerError('STORE_FAILED', { file: this.pathOf(base) }, error)
+      }
+    }
+  }
+
+  /** One removal is durable before the next: a power cut must not leave a hole between files. */
+  async #removeFile(base: number): Promise<void> {
+    this.#dirty.delete(base)
+    this.#bases = this.#bases.filter(candidate => candidate !== base)
+    await this.#retire(base)
+    await this.#files.remove(this.pathOf(base))
     await this.#files.syncDirectory(this.directory)
   }
 
-  async #removeFile(base: number): Promise<void> {
+  async #use<Result>(base: number, action: (file: File) => Promise<Result>): Promise<Result> {
+    const handle = this.#open.get(base) ?? this.#openHandle(base)
+    handle.useCount++
+    try {
+      return await action(await handle.opening)
+    } finally {
+      handle.useCount--
+      if (handle.isRetired && handle.useCount === 0) await closeOpened(handle)
+    }
+  }
+
+  /** Lets go of the handle: whoever uses it now may finish. */
+  async #retire(base: number): Promise<void> {
     const handle = this.#open.get(base)
+    if (handle === undefined) return
     this.#open.delete(base)
-    this.#dirty.delete(base)
-    this.#bases = this.#bases.filter(candidate => candidate !== base)
-    if (handle !== undefined) await (await handle).close()
-    await this.#files.remove(this.pathOf(base))
-    this.#directoryChanged = true
+    handle.isRetired = true
+    if (handle.useCount === 0) await closeOpened(handle)
   }
 
-  #fileFor(base: number): Promise<File> {
-    const known = this.#open.get(base)
-    if (known !== undefined) return known
-    const opening = this.#bases.includes(base) ? this.#openExisting(base) : this.#create(base)
-    this.#open.set(base, opening)
-    opening.catch(() => this.#open.delete(base))
-    return opening
-  }
-
-  #openExisting(base: number): Promise<File> {
-    return this.#files.open(this.pathOf(base), 'write')
+  #openHandle(base: number): Handle {
+    const opening = this.#bases.includes(base)
+      ? this.#files.open(this.pathOf(base), 'write')
+      : this.#create(base)
+    const handle: Handle = { opening, useCount: 0, isRetired: false }
+    this.#open.set(base, handle)
+    opening.catch(() => {
+      if (this.#open.get(base) === handle) this.#open.delete(base)
+    })
+    return handle
   }
 
   async #create(base: number): Promise<File> {
-    assert(
-      this.#bases.length === 0 || base === this.endOffset,
-      'a new segment must follow the last one',
-    )
+    const isNext = this.#bases.length === 0 || base === this.endOffset
+    assert(isNext, 'a new segment must follow the last one')
     if (this.#bases.length === 0) await this.#makeDirectory()
     const file = await this.#files.open(this.pathOf(base), 'write')
-    await file.truncate(this.segmentBytes)
-    await file.datasync()
-    await this.#files.syncDirectory(this.directory)
+    try {
+      await file.truncate(this.segmentBytes)
+      await file.datasync()
+      await this.#files.syncDirectory(this.directory)
+    } catch (error) {
+      await file.close()
+      throw error
+    }
     this.#bases.push(base)
     return file
   }
 
   async #makeDirectory(): Promise<void> {
     await this.#files.makeDirectory(this.directory)
-    const parent = this.directory.slice(0, this.directory.lastIndexOf('/'))
-    await this.#files.syncDirectory(parent)
+    // A killed process may have made some of them: that they exist does not make them durable.
+    let end = this.#root.length
+    for (; end >= 0 && end < this.directory.length; end = this.directory.indexOf('/', end + 1)) {
+      await this.#files.syncDirectory(this.directory.slice(0, end))
+    }
   }
+}
+
+async function closeOpened(handle: Handle): Promise<void> {
+  const file = await handle.opening.catch(() => undefined)
+  await file?.close()
 }

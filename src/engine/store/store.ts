@@ -1,5 +1,10 @@
 import { assert, BrokerError } from '../../core/base/index.ts'
-import type { DirectoryLock, Platform, Timer } from '../../core/platform/index.ts'
+import {
+  type DirectoryLock,
+  makeDurableDirectory,
+  type Platform,
+  type Timer,
+} from '../../core/platform/index.ts'
 import { checkRecord, recordSize, type RecordDraft } from '../../model/message/index.ts'
 import {
   exportsCrc,
@@ -85,18 +90,17 @@ export class Store {
    */
   static async open(options: StoreOptions, platform: Platform): Promise<Store> {
     const { files } = platform
-    await files.makeDirectory(`${options.directory}/orrery`)
+    await makeDurableDirectory(files, options.directory)
     const lock = await files.lock(options.directory)
     try {
-      for (const name of ['commitlog', 'consumequeue', 'config']) {
+      for (const name of ['commitlog', 'consumequeue', 'config', 'orrery']) {
         await files.makeDirectory(`${options.directory}/${name}`)
       }
       await files.syncDirectory(options.directory)
-      const segments = new SegmentFiles(
-        files,
-        `${options.directory}/commitlog`,
-        options.segmentBytes,
-      )
+      const segments = new SegmentFiles(files, `${options.directory}/commitlog`, {
+        segmentBytes: options.segmentBytes,
+        root: options.directory,
+      })
       await segments.load()
       const manifestFile = new ManifestFile(files, `${options.directory}/orrery`)
       const manifest = await manifestFile.read()

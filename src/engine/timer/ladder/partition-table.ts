@@ -1,5 +1,5 @@
 import { BrokerError } from '../../../core/base/index.ts'
-import type { Files } from '../../../core/platform/index.ts'
+import { type Files, makeDurableDirectory } from '../../../core/platform/index.ts'
 import { Chunk } from '../chunk.ts'
 import type { PagePool } from '../page-pool.ts'
 import { type ChunkOrigin, Partition, type PartitionSection } from './partition.ts'
@@ -88,6 +88,7 @@ export class PartitionTable {
   }
 
   async makeDirectories(): Promise<void> {
+    await makeDurableDirectory(this.#files, this.#directory)
     for (const rung of rungs) await this.#files.makeDirectory(this.#rungDirectory(rung))
     await this.#files.syncDirectory(this.#directory)
   }

@@ -1,5 +1,5 @@
 import { assert } from '../../../core/base/index.ts'
-import type { Platform, Timer } from '../../../core/platform/index.ts'
+import { makeDurableDirectory, type Platform, type Timer } from '../../../core/platform/index.ts'
 import { findProperty, PROPERTY, recordProperties } from '../../../model/message/index.ts'
 import type { CheckpointParticipant } from '../../store/index.ts'
 import { Chunk, type ChunkSection } from '../chunk.ts'
@@ -90,7 +90,7 @@ export class ParkedStore implements CheckpointParticipant {
    */
   async load(section: unknown, nowMs: number): Promise<readonly ParkedPlace[]> {
     const { files } = this.#platform
-    await files.makeDirectory(this.#directory)
+    await makeDurableDirectory(files, this.#directory)
     const known = section as ParkedSection | undefined
     this.#nextNumber = known?.nextNumber ?? 1
     const named = new Set<string>()
