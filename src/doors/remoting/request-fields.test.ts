@@ -6,6 +6,7 @@ import {
   requiredInt32,
   requiredInt64,
   requiredText,
+  requiredVersion,
 } from './request-fields.ts'
 
 test.each(['', 'x', '1.5', '1e3', ' 1', '0x10', '99999999999999999', '9007199254740992', '--1'])(
@@ -38,4 +39,13 @@ test('true and false are read in any case, and nothing else is', () => {
   expect(optionalBoolean({ b: 'false' }, 'b')).toBe(false)
   expect(optionalBoolean({}, 'b')).toBeUndefined()
   expect(codeOf(() => optionalBoolean({ b: '1' }, 'b'))).toBe('PARAMETER_INVALID')
+})
+
+test('a version may be nanoseconds, and is rounded like every other one', () => {
+  const rounded = requiredVersion({ n: '1796054998128896923' }, 'n')
+  expect(rounded).toBe(Number('1796054998128896923'))
+  expect(codeOf(() => requiredVersion({ n: '1.5' }, 'n'))).toBe('PARAMETER_INVALID')
+  expect(codeOf(() => requiredVersion({ n: '11111111111111111111' }, 'n'))).toBe(
+    'PARAMETER_INVALID',
+  )
 })

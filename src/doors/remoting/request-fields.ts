@@ -39,6 +39,16 @@ export function requiredInt64(fields: ExtFields, name: string): number {
   return value === 0 ? 0 : value
 }
 
+/**
+ * A whole number that only says which of two is newer, and must be there. Go clients count in
+ * nanoseconds: what a double does not hold exactly is rounded. Errors: PARAMETER_INVALID.
+ */
+export function requiredVersion(fields: ExtFields, name: string): number {
+  const text = requiredText(fields, name)
+  if (/^-?\d{1,19}$/.test(text)) return Number(text)
+  throw new BrokerError('PARAMETER_INVALID', { field: name, problem: 'not a whole number' })
+}
+
 /** `true` or `false`, as RocketMQ writes them. Errors: PARAMETER_INVALID. */
 export function optionalBoolean(fields: ExtFields, name: string): boolean | undefined {
   const text = optionalText(fields, name)?.toLowerCase()

@@ -19,6 +19,7 @@ import {
   optionalText,
   requiredInt32,
   requiredInt64,
+  requiredVersion,
   requiredText,
 } from '../request-fields.ts'
 import { replyOfError, sendReply } from '../responder.ts'
@@ -119,7 +120,7 @@ function wantedTags(fields: ExtFields, sysFlag: number): WantedTags {
     throw new BrokerError('NOT_SUPPORTED', { feature: 'class filter' })
   }
   if ((sysFlag & SYS_FLAG_SUBSCRIPTION) === 0) {
-    return { kind: 'heartbeat', version: requiredInt64(fields, 'subVersion') }
+    return { kind: 'heartbeat', version: requiredVersion(fields, 'subVersion') }
   }
   const expressionType = optionalText(fields, 'expressionType') ?? ''
   return { kind: 'request', expressionType, expression: fields['subscription'] ?? '' }

@@ -73,6 +73,19 @@ test('the cluster lists every broker once', () => {
   expect(decodeClusterInfo(Buffer.from(text))).toEqual(info)
 })
 
+test('a heartbeat of the C++ client has an index for each word, that of Go nanoseconds', () => {
+  const cpp =
+    '{"clientID":"24267-127.0.0.1@DEFAULT","consumerDataSet":[{"consumeFromWhere":0,"consumeType":1,"groupName":"gp","messageModel":1,"subscriptionDataSet":[{"subString":"*","subVersion":"1796055054103","topic":"tp"}]}]}'
+  const [consumer] = decodeHeartbeat(Buffer.from(cpp)).consumers
+  expect(consumer?.consumeType).toBe('CONSUME_PASSIVELY')
+  expect(consumer?.messageModel).toBe('CLUSTERING')
+  expect(consumer?.consumeFromWhere).toBe('CONSUME_FROM_LAST_OFFSET')
+  expect(consumer?.subscriptions[0]?.subVersion).toBe(1_796_055_054_103)
+  const go = Buffer.from(cpp.replace('"1796055054103"', '1796054998128896923'))
+  const version = decodeHeartbeat(go).consumers[0]?.subscriptions[0]?.subVersion
+  expect(version).toBe(Number('1796054998128896923'))
+})
+
 test('a heartbeat is read as shown and written so again', () => {
   const heartbeat = decodeHeartbeat(Buffer.from(SHOWN.heartbeat))
   expect(heartbeat.consumers[0]?.subscriptions).toEqual([subscription])

@@ -44,6 +44,20 @@ export class BodyObject {
     return number
   }
 
+  /**
+   * A whole number that only says which of two is newer, such as a version. Go clients count in
+   * nanoseconds: what a double does not hold exactly is rounded.
+   */
+  version(name: string, absent?: number): number {
+    const value = this.#value(name) ?? absent
+    const isDigits = typeof value === 'string' && /^-?\d{1,19}$/.test(value)
+    const number = isDigits ? Number(value) : value
+    if (typeof number !== 'number' || !Number.isInteger(number) || Math.abs(number) > 2 ** 63) {
+      throw this.#invalid(name, 'must be a whole number')
+    }
+    return number
+  }
+
   int32(name: string, absent?: number): number {
     const value = this.integer(name, absent)
     if ((value | 0) !== value) throw this.#invalid(name, 'must fit into 32 bits')
@@ -57,10 +71,10 @@ export class BodyObject {
     throw this.#invalid(name, 'must be true or false')
   }
 
-  /** One of `words`. */
+  /** One of `words`, or its index among them: C++ clients send that. */
   word<T extends string>(name: string, words: readonly T[], absent?: T): T {
     const value = this.#value(name) ?? absent
-    const word = words.find(each => each === value)
+    const word = typeof value === 'number' ? words[value] : words.find(each => each === value)
     if (word === undefined) throw this.#invalid(name, `must be one of ${words.join(' ')}`)
     return word
   }

@@ -1,8 +1,17 @@
 import { bodyObject } from './body-object.ts'
 import { type SubscriptionData, subscriptionFrom, subscriptionJson } from './subscription.ts'
 
-export const CONSUME_TYPES = ['CONSUME_PASSIVELY', 'CONSUME_ACTIVELY', 'CONSUME_POP'] as const
-export const MESSAGE_MODELS = ['CLUSTERING', 'BROADCASTING'] as const
+/** These lists are in RocketMQ's order, because some clients send the index. */
+export const CONSUME_TYPES = ['CONSUME_ACTIVELY', 'CONSUME_PASSIVELY', 'CONSUME_POP'] as const
+export const MESSAGE_MODELS = ['BROADCASTING', 'CLUSTERING'] as const
+const CONSUME_FROM_WHERES = [
+  'CONSUME_FROM_LAST_OFFSET',
+  'CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST',
+  'CONSUME_FROM_MIN_OFFSET',
+  'CONSUME_FROM_MAX_OFFSET',
+  'CONSUME_FROM_FIRST_OFFSET',
+  'CONSUME_FROM_TIMESTAMP',
+] as const
 export type ConsumeType = (typeof CONSUME_TYPES)[number]
 export type MessageModel = (typeof MESSAGE_MODELS)[number]
 
@@ -40,7 +49,11 @@ export function decodeHeartbeat(body: Uint8Array): Heartbeat {
       group: consumer.text('groupName'),
       consumeType: consumer.word('consumeType', CONSUME_TYPES, 'CONSUME_PASSIVELY'),
       messageModel: consumer.word('messageModel', MESSAGE_MODELS, 'CLUSTERING'),
-      consumeFromWhere: consumer.text('consumeFromWhere', 'CONSUME_FROM_LAST_OFFSET'),
+      consumeFromWhere: consumer.word(
+        'consumeFromWhere',
+        CONSUME_FROM_WHERES,
+        'CONSUME_FROM_LAST_OFFSET',
+      ),
       subscriptions: consumer.objects('subscriptionDataSet').map(subscriptionFrom),
       unitMode: consumer.flag('unitMode', false),
     })),

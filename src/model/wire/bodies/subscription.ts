@@ -10,7 +10,7 @@ export interface SubscriptionData {
   readonly tagsSet: readonly string[]
   /** Java hash codes of the tags. */
   readonly codeSet: readonly number[]
-  /** Milliseconds when the subscription was made; the higher one replaces the lower one. */
+  /** When the subscription was made, in the client's own unit; the higher replaces the lower one. */
   readonly subVersion: number
 }
 
@@ -21,7 +21,7 @@ export function subscriptionFrom(body: BodyObject): SubscriptionData {
     subString: body.text('subString', '*'),
     tagsSet: body.texts('tagsSet'),
     codeSet: body.integers('codeSet'),
-    subVersion: body.integer('subVersion', 0),
+    subVersion: body.version('subVersion', 0),
   }
 }
 
