@@ -2,12 +2,17 @@
 import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChildProcess } from 'node:child_process'
 import { start, stop } from './command.ts'
+import { hasRoute } from './route-query.ts'
 import type { Server, ServerRequest } from './server.ts'
 
 /** A busy machine with two cores takes two minutes. */
 const READY_MS = 180_000
+/** Every broker has it: new topics take their settings from it. */
+const DEFAULT_TOPIC = 'TBW102'
+const ROUTE_POLL_MS = 200
 
 /** Direct memory of newer Java versions, which the broker unmaps files with. */
 const openedModules = [
@@ -40,6 +45,7 @@ export async function startApache(jars: string, request: ServerRequest): Promise
     await java(['-Xms64m', '-Xmx128m'], 'namesrv.NamesrvStartup', nameserverConf)
     const heap = ['-Xms1g', '-Xmx1g', '-XX:MaxDirectMemorySize=1g']
     await java(heap, 'broker.BrokerStartup', brokerConf)
+    await untilRouted(nameserverPort)
   } catch (error) {
     await stopAll(started)
     throw error
@@ -86,6 +92,15 @@ function bootSuccess(child: ChildProcess, main: string, logFile: string): Promis
     child.stdout?.setEncoding('utf8').on('data', onText)
     child.stderr?.setEncoding('utf8').on('data', onText)
   })
+}
+
+/** A broker that says "boot success" may not be known to its name server yet. */
+async function untilRouted(nameserverPort: number): Promise<void> {
+  const untilMs = Date.now() + READY_MS
+  while (!(await hasRoute('127.0.0.1', nameserverPort, DEFAULT_TOPIC))) {
+    if (Date.now() > untilMs) throw new Error('the broker did not register with its name server')
+    await sleep(ROUTE_POLL_MS)
+  }
 }
 
 /** The broker before its name server. Java ends with 143 after SIGTERM, after its shutdown hooks. */

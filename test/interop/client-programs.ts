@@ -3,13 +3,14 @@ import { copyFileSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from './command.ts'
 import { runOrThrow } from './command.ts'
-import { copyJars, prepare, PREPARE_MS, type Prepared } from './preparation.ts'
+import { type JarCopier, prepare, PREPARE_MS, type Prepared } from './preparation.ts'
 import type { Kind } from './plan.ts'
 
 export interface Folders {
   /** Of the repository. */
   readonly root: string
   readonly cache: string
+  readonly jarCopier: JarCopier
 }
 
 /** Starts a test program with arguments of the form `name=value`. */
@@ -79,7 +80,7 @@ async function prepareJava(folders: Folders, version: string): Promise<Prepared<
     folder,
     sources: [own, shared],
     make: async () => {
-      await copyJars(own, jars)
+      await folders.jarCopier.copy(own, jars)
       const sources = [own, shared]
         .map(source => join(source, 'interop'))
         .flatMap(source => readdirSync(source).map(name => join(source, name)))

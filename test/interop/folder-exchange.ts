@@ -63,13 +63,13 @@ export async function testFolderExchange(test: FolderExchange): Promise<void> {
       homeFolder: join(workFolder, `home-${turn}-${kind}`),
       segmentBytes: SEGMENT_BYTES,
     }
-    const server = await test.openServer(kind, request)
     try {
+      const server = await test.openServer(kind, request)
       await takeTurn(test, history, { server, turn, isLast: turn === servers.length - 1 })
+      await server.stop()
     } catch (error) {
       history.problems.push(`turn ${turn}: ${String(error)}`)
     }
-    await server.stop()
     if (history.problems.length > 0) break
   }
   judgeHistory(history)

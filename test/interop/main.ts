@@ -11,7 +11,7 @@ import { type ClientProgram, clientPrograms, type Folders, type Launch } from '.
 import { killAll, run } from './command.ts'
 import { testFolderExchange } from './folder-exchange.ts'
 import { startOrrery } from './orrery-server.ts'
-import { copyJars, prepare, type Prepared } from './preparation.ts'
+import { JarCopier, prepare, type Prepared } from './preparation.ts'
 import { Report } from './report.ts'
 import { type ClientTest, testRetry, testRoundTrip } from './round-trip.ts'
 import { type OpenServer, SEGMENT_BYTES, type Server, type ServerKind } from './server.ts'
@@ -69,8 +69,8 @@ async function main(): Promise<boolean> {
   try {
     await buildOrrery(session)
     const launches = await prepareClients(session)
-    await testClients(session, launches)
-    await testFolders(session, launches)
+    await caught(session, 'the clients', testClients(session, launches))
+    await caught(session, 'the folders', testFolders(session, launches))
   } catch (error) {
     report.fail('the whole run', [String(error)])
   }
@@ -95,7 +95,7 @@ function readArguments(): Session {
   const cache = join(root, '.cache/interop')
   mkdirSync(cache, { recursive: true })
   return {
-    folders: { root, cache },
+    folders: { root, cache, jarCopier: new JarCopier() },
     workFolder: mkdtempSync(join(cache, 'run-')),
     target,
     extent: values.full ? fullExtent : shortExtent,
@@ -118,10 +118,14 @@ async function buildOrrery({ target }: Session): Promise<void> {
 /** Downloads and builds wait for each other's network and processor, so they run side by side. */
 async function prepareClients(session: Session): Promise<Launches> {
   const wanted = clientPrograms.filter(({ name }) => isClientNeeded(session, name))
-  const prepared = await Promise.all(
-    wanted.map(async program => [program, await program.prepare(session.folders)] as const),
+  const launches = new Map<ClientProgram, Prepared<Launch>>()
+  const prepareOne = async (program: ClientProgram): Promise<void> => {
+    launches.set(program, await program.prepare(session.folders))
+  }
+  await Promise.all(
+    wanted.map(program => caught(session, `${program.name}: preparation`, prepareOne(program))),
   )
-  return new Map(prepared)
+  return launches
 }
 
 const FOLDER_CLIENT = 'java 5.5.0'
@@ -133,8 +137,9 @@ function isClientNeeded({ isWanted }: Session, name: string): boolean {
 async function testClients(session: Session, launches: Launches): Promise<void> {
   const { report, isWanted, extent, workFolder } = session
   const tests: [ClientProgram, Launch][] = []
-  for (const [program, prepared] of launches) {
-    if (!isWanted(program.name)) continue
+  for (const program of clientPrograms) {
+    const prepared = launches.get(program)
+    if (prepared === undefined || !isWanted(program.name)) continue
     if (prepared.kind === 'ready') tests.push([program, prepared.ready])
     else report.skip(`${program.name}: all`, prepared.reason)
   }
@@ -150,18 +155,24 @@ async function testClients(session: Session, launches: Launches): Promise<void> 
   }))
   const retries: Promise<void>[] = []
   for (const test of clientTests) {
-    await testRoundTrip(test, extent.messageCount)
+    const { name, hasRetryTest } = test.program
+    await caught(session, name, testRoundTrip(test, extent.messageCount))
     // Retries wait most of the time, so they may go on beside the other clients.
-    if (test.program.hasRetryTest) {
-      retries.push(testRetry(test, extent.retryCount, extent.retryLevel))
+    if (hasRetryTest) {
+      retries.push(caught(session, name, testRetry(test, extent.retryCount, extent.retryLevel)))
     }
   }
   await Promise.all(retries)
+  const stopping = server.stop().then(() => report.pass(`${server.name} stops cleanly`))
+  await caught(session, `${server.name} stops cleanly`, stopping)
+}
+
+/** A test that throws has failed; the others go on. */
+async function caught({ report }: Session, name: string, test: Promise<void>): Promise<void> {
   try {
-    await server.stop()
-    report.pass(`${server.name} stops cleanly`)
+    await test
   } catch (error) {
-    report.fail(`${server.name} stops cleanly`, [String(error)])
+    report.fail(name, [String(error)])
   }
 }
 
@@ -229,7 +240,7 @@ async function prepareApache({ folders }: Session): Promise<Prepared<string>> {
     programs: ['java', 'mvn'],
     folder,
     sources: [source],
-    make: () => copyJars(source, jars),
+    make: () => folders.jarCopier.copy(source, jars),
   })
   return prepared.kind === 'missing' ? prepared : { kind: 'ready', ready: jars }
 }
@@ -240,4 +251,6 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.exit(130)
   })
 }
-process.exitCode = (await main()) ? 0 : 1
+const isWell = await main()
+killAll()
+process.exit(isWell ? 0 : 1)

@@ -43,11 +43,18 @@ export async function prepare(preparation: Preparation): Promise<Prepared<undefi
   return { kind: 'ready', ready: undefined }
 }
 
-/** Copies the jars that a `pom.xml` asks for, with all they need, to a folder. */
-export function copyJars(pomFolder: string, toFolder: string): Promise<void> {
-  const args = ['-q', '-B', '-f', join(pomFolder, 'pom.xml'), MAVEN_COPY]
-  args.push(`-DoutputDirectory=${toFolder}`)
-  return runOrThrow({ program: 'mvn', args }, PREPARE_MS)
+/** Copies jars from Maven's repository, one after the other: parallel Mavens damage what they share. */
+export class JarCopier {
+  #previous: Promise<void> = Promise.resolve()
+
+  /** Copies the jars that a `pom.xml` asks for, with all they need, to a folder. */
+  copy(pomFolder: string, toFolder: string): Promise<void> {
+    const args = ['-q', '-B', '-f', join(pomFolder, 'pom.xml'), MAVEN_COPY]
+    args.push(`-DoutputDirectory=${toFolder}`)
+    const copied = this.#previous.then(() => runOrThrow({ program: 'mvn', args }, PREPARE_MS))
+    this.#previous = copied.catch(() => undefined) // whoever waits for `copied` is told
+    return copied
+  }
 }
 
 function hashOf(folders: readonly string[]): string {

@@ -11,14 +11,20 @@ import org.apache.rocketmq.common.message.MessageExt;
 public final class Main {
   private Main() {}
 
-  public static void main(String[] arguments) throws Exception {
-    Settings settings = new Settings(arguments);
-    if (settings.number("retry", 0) > 0) {
-      new RetryRun(settings).run();
-    } else {
-      run(settings);
+  public static void main(String[] arguments) {
+    int exitCode = 0;
+    try {
+      Settings settings = new Settings(arguments);
+      if (settings.number("retry", 0) > 0) {
+        new RetryRun(settings).run();
+      } else {
+        run(settings);
+      }
+    } catch (Exception e) {
+      System.err.println(e);
+      exitCode = 1;
     }
-    System.exit(0); // the clients' own threads must not keep a finished program alive
+    System.exit(exitCode); // the clients' own threads must not keep a finished program alive
   }
 
   private static void run(Settings settings) throws Exception {
