@@ -14,6 +14,8 @@ export interface OrreryBroker extends Broker {
   readonly startedAtMs: number
   /** SIGKILL. */
   kill(): Promise<void>
+  /** What it wrote last, for the report of a failure. */
+  logTail(): string
 }
 
 export interface OrreryFolder {
@@ -75,5 +77,6 @@ function orreryBroker(child: RunningChild, address: string): OrreryBroker {
     startedAtMs: child.startedAtMs,
     stop: () => child.stop(STOP_LIMIT_MS),
     kill: () => child.kill(),
+    logTail: () => child.logTail(5),
   }
 }

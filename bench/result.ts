@@ -166,7 +166,7 @@ function commitName(): string {
 }
 
 function git(...args: readonly string[]): string {
-  return execFileSync('git', args, { encoding: 'utf8' }).trim()
+  return execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
 }
 
 function fileSystemName(): string {
