@@ -109,13 +109,17 @@ async function recoverEngine(parts: EngineParts): Promise<Engine> {
     random,
     storeHost,
   })
-  store.start()
+  await store.start()
   timers.start()
   broker.start()
   const stop = async (): Promise<void> => {
-    await timers.stop()
-    await broker.stop()
-    await store.stop()
+    store.prepareStop()
+    try {
+      await timers.stop()
+      await broker.stop()
+    } finally {
+      await store.stop()
+    }
   }
   return { store, timers, broker, sendBack, stop }
 }

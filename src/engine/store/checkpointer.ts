@@ -68,12 +68,13 @@ export class Checkpointer {
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#timer?.cancel()
-    await this.#running
+    await this.#running?.catch(() => undefined)
   }
 
   /** Takes a checkpoint now, after one that is under way. */
   async run(isCleanStop: boolean): Promise<void> {
-    while (this.#running !== undefined) await this.#running
+    // Whoever began that one hears of its failure.
+    while (this.#running !== undefined) await this.#running.catch(() => undefined)
     this.#running = this.#take(isCleanStop)
     try {
       await this.#running
@@ -99,7 +100,9 @@ export class Checkpointer {
 
   /** Without room the old checkpoint stays good; after any other failure the disk is not trusted. */
   #failed(error: unknown): void {
-    if (error instanceof BrokerError && error.code === 'STORE_FULL') {
+    if (!(error instanceof BrokerError)) throw error
+    if (error.code === 'SHUTTING_DOWN') return
+    if (error.code === 'STORE_FULL') {
       this.#platform.log.error('a checkpoint found no room on the disk; it is tried again', error)
       return
     }
@@ -129,9 +132,13 @@ export class Checkpointer {
     for (const participant of this.#participants) await participant.committed()
   }
 
+  /** Each gives its handles back, also those opened by readers: there may be thousands. */
   async #writeQueues(): Promise<void> {
     for (const queue of this.#queues.all()) {
-      if (queue.isDurable) continue
+      if (queue.isDurable) {
+        await queue.closeHandles()
+        continue
+      }
       await queue.writeTail()
       await queue.sync()
     }

@@ -1,5 +1,5 @@
 import { BrokerError } from '../../core/base/index.ts'
-import type { Platform } from '../../core/platform/index.ts'
+import type { Platform, Timer } from '../../core/platform/index.ts'
 import {
   BLANK_MAGIC,
   recordSize,
@@ -34,6 +34,7 @@ export class CommitLog {
   readonly #options: StoreOptions
   readonly #buffer: LogBuffer
   readonly #onFlushed: () => void
+  readonly #onFull: (error: BrokerError) => void
   readonly #onFailed: (error: BrokerError) => void
   /** Ends of segments not flushed yet, oldest first. */
   readonly #blanks: Blank[] = []
@@ -42,8 +43,14 @@ export class CommitLog {
   #syncedOffset: number
   #releasedOffset: number
   #isFlushing = false
-  #isSyncing = false
+  #flushing: Promise<void> | undefined
+  #retryTimer: Timer | undefined
+  /** Set from the first write that is not durable until the sync that makes it so. */
+  #isSyncPlanned = false
+  #syncing: Promise<void> | undefined
+  #syncTimer: Timer | undefined
   #isClosed = false
+  #isHalted = false
   #failure: BrokerError | undefined
   #isFull = false
 
@@ -53,12 +60,15 @@ export class CommitLog {
     segments: SegmentFiles
     endOffset: number
     onFlushed: () => void
+    /** The disk has no room: it is tried again. */
+    onFull: (error: BrokerError) => void
     onFailed: (error: BrokerError) => void
   }) {
     this.#platform = parts.platform
     this.#options = parts.options
     this.segments = parts.segments
     this.#onFlushed = parts.onFlushed
+    this.#onFull = parts.onFull
     this.#onFailed = parts.onFailed
     this.#endOffset = parts.endOffset
     this.#flushedOffset = parts.endOffset
@@ -104,6 +114,26 @@ export class CommitLog {
     this.#isClosed = true
   }
 
+  /**
+   * Writes nothing more; resolves when no call on the disk is under way. What is not flushed by
+   * then was never answered and is given up.
+   */
+  async halt(): Promise<void> {
+    this.#isClosed = true
+    this.#isHalted = true
+    this.#retryTimer?.cancel()
+    this.#syncTimer?.cancel()
+    await this.#flushing
+    await this.#syncing
+  }
+
+  /** Nobody knows any more what is on the disk: nothing is accepted from now on. */
+  fail(cause: unknown): void {
+    if (this.#failure !== undefined) return
+    this.#failure = new BrokerError('STORE_FAILED', { directory: this.segments.directory }, cause)
+    this.#onFailed(this.#failure)
+  }
+
   /** Everything below is applied: its place in memory may be used again when room is needed. */
   release(offset: number): void {
     this.#releasedOffset = offset
@@ -119,14 +149,14 @@ export class CommitLog {
     const sizeMax = recordSizeMax(draft)
     this.#checkRoom(sizeMax)
     const { bytes } = this.#buffer
-    const size = writeRecord(bytes, this.#buffer.position(this.#endOffset), draft)
+    const size = this.#write(draft, sizeMax)
     const offset = this.#place(size)
     sealRecord(bytes, this.#buffer.position(offset), size, queueOffset, offset, storeTimeMs)
     this.#buffer.accept(offset, size)
     this.#endOffset = offset + size
     if (!this.#isFlushing) {
       this.#isFlushing = true
-      this.#platform.timers.soon(() => void this.#flush())
+      this.#platform.timers.soon(() => this.#startFlush())
     }
     return offset
   }
@@ -150,7 +180,7 @@ export class CommitLog {
     return this.#buffer.position(offset)
   }
 
-  /** Fills `target` from `offset`, from memory or disk; resolves to the bytes that were there. */
+  /** Fills `target` from `offset`, from disk; resolves to the flushed bytes that were there. */
   async read(target: Buffer, offset: number): Promise<number> {
     const length = Math.min(target.length, Math.max(0, this.#flushedOffset - offset))
     return this.segments.read(target.subarray(0, length), offset)
@@ -176,6 +206,16 @@ export class CommitLog {
     if (2 * sizeMax > this.roomBytes) throw new BrokerError('STORE_BUSY')
   }
 
+  /** Writes the record at the end of the log, where it may not stay; returns its size. */
+  #write(draft: RecordDraft, sizeMax: number): number {
+    try {
+      return writeRecord(this.#buffer.bytes, this.#buffer.position(this.#endOffset), draft)
+    } catch (error) {
+      this.#buffer.spoil(this.#endOffset + sizeMax)
+      throw error
+    }
+  }
+
   /** Where a record of `size` that was written at the end may stay: records never span segments. */
   #place(size: number): number {
     const end = this.#endOffset
@@ -193,20 +233,25 @@ export class CommitLog {
     return segmentEnd
   }
 
+  #startFlush(): void {
+    if (!this.#isHalted) this.#flushing = this.#flush()
+  }
+
   async #flush(): Promise<void> {
     try {
       while (this.#flushedOffset < this.#endOffset) {
         const target = this.#endOffset
-        await this.#write(target)
+        await this.#writeOut(target)
         if (this.#options.flush === 'sync') {
           await this.segments.sync()
           this.#syncedOffset = target
         } else {
-          this.#syncLater()
+          this.#planSync()
         }
         this.#flushedOffset = target
         this.#isFull = false
         this.#onFlushed()
+        if (this.#isHalted || this.#failure !== undefined) return
       }
       this.#isFlushing = false
     } catch (error) {
@@ -216,18 +261,22 @@ export class CommitLog {
 
   /** A full disk may get room again; after any other failure nobody knows what is on it. */
   #flushFailed(error: unknown): void {
-    if (error instanceof BrokerError && error.code === 'STORE_FULL') {
-      if (!this.#isFull)
-        this.#platform.log.error('the disk is full; new messages are refused', error)
-      this.#isFull = true
-      this.#platform.timers.after(FULL_RETRY_MS, () => void this.#flush())
+    if (!(error instanceof BrokerError)) throw error
+    if (error.code !== 'STORE_FULL') {
+      this.fail(error)
       return
     }
-    this.#failure = new BrokerError('STORE_FAILED', { directory: this.segments.directory }, error)
-    this.#onFailed(this.#failure)
+    if (!this.#isFull) {
+      this.#platform.log.error('the disk is full; new messages are refused', error)
+    }
+    this.#isFull = true
+    if (!this.#isHalted) {
+      this.#retryTimer = this.#platform.timers.after(FULL_RETRY_MS, () => this.#startFlush())
+    }
+    this.#onFull(error)
   }
 
-  async #write(target: number): Promise<void> {
+  async #writeOut(target: number): Promise<void> {
     let from = this.#flushedOffset
     while (from < target) {
       const blank = this.#blanks[0]
@@ -246,15 +295,24 @@ export class CommitLog {
     }
   }
 
-  #syncLater(): void {
-    if (this.#isSyncing) return
-    this.#isSyncing = true
-    this.#platform.timers.after(ASYNC_SYNC_MS, () => {
-      this.sync()
-        .catch((error: unknown) => this.#flushFailed(error))
-        .finally(() => {
-          this.#isSyncing = false
-        })
+  #planSync(): void {
+    if (this.#isSyncPlanned || this.#isHalted) return
+    this.#isSyncPlanned = true
+    this.#syncTimer = this.#platform.timers.after(ASYNC_SYNC_MS, () => {
+      this.#syncing = this.#syncAsPlanned()
     })
+  }
+
+  async #syncAsPlanned(): Promise<void> {
+    try {
+      await this.sync()
+    } catch (error) {
+      if (!(error instanceof BrokerError)) throw error
+      this.fail(error)
+      return
+    }
+    this.#isSyncPlanned = false
+    // What was written while it ran waits for a sync of its own.
+    if (this.#syncedOffset < this.#flushedOffset) this.#planSync()
   }
 }

@@ -151,8 +151,12 @@ export class ConsumeQueue {
   async sync(): Promise<void> {
     const count = this.#writtenCount
     await this.#segments.sync()
-    await this.#segments.closeHandles()
     this.#syncedCount = Math.max(this.#syncedCount, count)
+    await this.closeHandles()
+  }
+
+  closeHandles(): Promise<void> {
+    return this.#segments.closeHandles()
   }
 
   async #writeTailOnce(): Promise<void> {

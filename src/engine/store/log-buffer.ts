@@ -10,15 +10,15 @@ import { assert } from '../../core/base/index.ts'
 export class LogBuffer {
   readonly bytes: Buffer
   readonly capacityBytes: number
-  /** Nothing below was ever in this buffer. */
-  readonly #firstOffset: number
+  /** Nothing below is in this buffer whole. */
+  #heldFrom: number
   #endOffset: number
 
   constructor(capacityBytes: number, recordBytesMax: number, firstOffset: number) {
     assert(capacityBytes >= 4 * recordBytesMax, 'the buffer must hold a few of the largest records')
     this.bytes = Buffer.allocUnsafeSlow(capacityBytes + recordBytesMax)
     this.capacityBytes = capacityBytes
-    this.#firstOffset = firstOffset
+    this.#heldFrom = firstOffset
     this.#endOffset = firstOffset
   }
 
@@ -33,11 +33,7 @@ export class LogBuffer {
 
   /** Whether the record that starts at `offset` is still here, whole. */
   holds(offset: number): boolean {
-    return (
-      offset >= this.#firstOffset &&
-      offset >= this.#endOffset - this.capacityBytes &&
-      offset < this.#endOffset
-    )
+    return offset >= this.#heldFrom && offset < this.#endOffset
   }
 
   /** Takes in the bytes that were written at `offset`: they are part of the log from now on. */
@@ -45,6 +41,12 @@ export class LogBuffer {
     const end = this.position(offset) + sizeBytes
     if (end > this.capacityBytes) this.bytes.copyWithin(0, this.capacityBytes, end)
     this.#endOffset = offset + sizeBytes
+    this.spoil(this.#endOffset)
+  }
+
+  /** Bytes up to `offset` were written over, though they may not become part of the log. */
+  spoil(offset: number): void {
+    this.#heldFrom = Math.max(this.#heldFrom, offset - this.capacityBytes)
   }
 
   /** The bytes from `from` to `to` as one or two views, for a write to disk. */

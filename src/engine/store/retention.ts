@@ -1,6 +1,8 @@
-import type { Platform, Timer } from '../../core/platform/index.ts'
+import { BrokerError } from '../../core/base/index.ts'
+import type { Platform } from '../../core/platform/index.ts'
 import { recordSize, recordStoreTimeMs } from '../../model/message/index.ts'
 import type { QueueTable } from './queue-table.ts'
+import { RepeatedWork } from './repeated-work.ts'
 import type { SegmentFiles } from './segment-files.ts'
 
 const LOOK_MS = 10_000
@@ -20,9 +22,9 @@ export class Retention {
   readonly #segments: SegmentFiles
   readonly #queues: QueueTable
   readonly #fences: readonly RetentionFence[]
-  #timer: Timer | undefined
-  #isStopped = false
-  #running: Promise<void> | undefined
+  readonly #looking: RepeatedWork
+  /** First log offset that the queues know of; `undefined` before the first look. */
+  #trimmedTo: number | undefined
 
   constructor(parts: {
     platform: Platform
@@ -36,31 +38,28 @@ export class Retention {
     this.#segments = parts.segments
     this.#queues = parts.queues
     this.#fences = parts.fences
+    this.#looking = new RepeatedWork(parts.platform, LOOK_MS, () => this.#look())
   }
 
   start(): void {
-    this.#timer = this.#platform.timers.after(LOOK_MS, () => {
-      this.#running = this.#look()
-    })
+    this.#looking.start()
   }
 
-  async stop(): Promise<void> {
-    this.#isStopped = true
-    this.#timer?.cancel()
-    await this.#running
+  stop(): Promise<void> {
+    return this.#looking.stop()
   }
 
   async #look(): Promise<void> {
     try {
       await this.#clean()
     } catch (error) {
+      if (!(error instanceof BrokerError)) throw error
       this.#platform.log.error('old log segments could not be removed', error)
     }
-    if (!this.#isStopped) this.start()
   }
 
   async #clean(): Promise<void> {
-    const before = this.#segments.firstOffset
+    this.#trimmedTo ??= this.#segments.firstOffset
     const oldestMs = this.#platform.clock.timeMs() - this.#retentionMs
     const fence = Math.min(...(await Promise.all(this.#fences.map(offset => offset()))))
     for (const base of [...this.#segments.bases].slice(1)) {
@@ -69,8 +68,9 @@ export class Retention {
       await this.#segments.removeBefore(base)
     }
     const first = this.#segments.firstOffset
-    if (first === before) return
+    if (first === this.#trimmedTo) return
     for (const queue of this.#queues.all()) await queue.trim(first)
+    this.#trimmedTo = first
     this.#platform.log.info('removed old log segments', { minOffset: first })
   }
 

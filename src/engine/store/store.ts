@@ -3,7 +3,6 @@ import {
   type DirectoryLock,
   makeDurableDirectory,
   type Platform,
-  type Timer,
 } from '../../core/platform/index.ts'
 import { checkRecord, recordSize, type RecordDraft } from '../../model/message/index.ts'
 import {
@@ -13,6 +12,7 @@ import {
   writeAbortFile,
   writeApacheCheckpoint,
 } from './apache-files.ts'
+import { AppliedWaiters } from './applied-waiters.ts'
 import { Applier } from './applier.ts'
 import { Checkpointer } from './checkpointer.ts'
 import { CommitLog } from './commit-log.ts'
@@ -22,12 +22,13 @@ import { offsetByTime, storeTimeOf } from './offset-by-time.ts'
 import { type QueueRead, type QueueReadRequest, readQueue } from './queue-reader.ts'
 import { QueueTable } from './queue-table.ts'
 import { checkSegmentLength, offsetKnownToQueues, recover, type RecoveryParts } from './recovery.ts'
+import { RepeatedWork } from './repeated-work.ts'
 import { Retention, type RetentionFence } from './retention.ts'
 import { SegmentFiles } from './segment-files.ts'
+import { SpaceWatch } from './space-watch.ts'
 import type { StoreOptions } from './store-options.ts'
 import type { CheckpointParticipant, TopicApplier } from './topic-applier.ts'
 
-const SPACE_LOOK_MS = 1_000
 const TAIL_LOOK_MS = 100
 
 /**
@@ -50,14 +51,16 @@ export class Store {
   readonly #congestion: (() => boolean)[] = []
   readonly #applier: Applier
   readonly #failedListeners = new Set<(error: BrokerError) => void>()
-  readonly #waiting: Waiting[] = []
+  readonly #waiters = new AppliedWaiters()
+  readonly #space: SpaceWatch
+  /** Writes long queue tails out between checkpoints, so that memory stays bounded. */
+  readonly #tailWriting: RepeatedWork
   #log: CommitLog | undefined
   #checkpointer: Checkpointer | undefined
   #retention: Retention | undefined
-  readonly #timers = new Map<'space' | 'tails', Timer>()
   #lastQueueOffset = 0
-  #isLow = false
   #isForeign = false
+  #isStopping = false
   #isStopped = false
 
   private constructor(parts: {
@@ -80,7 +83,10 @@ export class Store {
       this.#appliers,
     )
     this.#applier = new Applier(parts.platform)
-    this.#applier.onApplied(() => this.#settleWaiting())
+    this.#applier.onApplied(() => this.#waiters.settle(this.appliedOffset))
+    const { directory, diskFreeBytesMin } = parts.options
+    this.#space = new SpaceWatch(parts.platform, directory, diskFreeBytesMin)
+    this.#tailWriting = new RepeatedWork(parts.platform, TAIL_LOOK_MS, () => this.#writeLongTails())
   }
 
   /**
@@ -186,24 +192,32 @@ export class Store {
   }
 
   /** Begins checkpoints, retention and the watch over disk space. */
-  start(): void {
+  async start(): Promise<void> {
+    await this.#space.look()
     this.#required(this.#checkpointer).start()
     this.#required(this.#retention).start()
-    this.#watchSpace()
-    this.#watchTails()
+    this.#space.start()
+    this.#tailWriting.start()
   }
 
-  /** Flushes, takes a last checkpoint and leaves the folder as a clean stop does. */
+  /** The end is near: whoever waits for a full disk to have room again gives up from now on. */
+  prepareStop(): void {
+    this.#isStopping = true
+    if (this.#log?.isFull === true) this.#waiters.rejectAll(this.#fullError())
+  }
+
+  /**
+   * Flushes, takes a last checkpoint and leaves the folder as a clean stop does. Where the disk
+   * does not let it, what was answered is in the log, and the next start recovers from there.
+   */
   async stop(): Promise<void> {
     if (this.#isStopped) return
     this.#isStopped = true
-    for (const timer of this.#timers.values()) timer.cancel()
+    this.prepareStop()
     const log = this.#required(this.#log)
     log.refuse()
     try {
-      await this.#retention?.stop()
-      await this.#checkpointer?.stop()
-      if (log.failure !== undefined) return
+      await this.#stopParts()
       await this.#untilApplied(log)
       await this.#required(this.#checkpointer).run(true)
       await writeApacheCheckpoint(this.#platform.files, this.#options.directory, {
@@ -211,19 +225,37 @@ export class Store {
         endOffset: log.endOffset,
       })
       await removeAbortFile(this.#platform.files, this.#options.directory)
+    } catch (error) {
+      if (!(error instanceof BrokerError)) throw error
+      this.#platform.log.error('stopped without a last checkpoint; the log has it all', error)
     } finally {
-      await this.#segments.closeHandles()
-      await this.#lock.release()
+      await this.#giveBack()
     }
   }
 
-  /** Gives the folder back without any write, after a failure or before `recover`. */
+  /** Gives the folder back without a checkpoint, after a failure or before `recover`. */
   async abandon(): Promise<void> {
+    if (this.#isStopped) return
     this.#isStopped = true
-    for (const timer of this.#timers.values()) timer.cancel()
+    this.#isStopping = true
     this.#log?.refuse()
+    this.#waiters.rejectAll(this.failure ?? new BrokerError('SHUTTING_DOWN'))
+    await this.#stopParts()
+    await this.#giveBack()
+  }
+
+  async #stopParts(): Promise<void> {
+    await this.#space.stop()
+    await this.#tailWriting.stop()
     await this.#retention?.stop()
     await this.#checkpointer?.stop()
+  }
+
+  async #giveBack(): Promise<void> {
+    await this.#log?.halt()
+    this.#waiters.rejectAll(this.failure ?? new BrokerError('SHUTTING_DOWN'))
+    await this.#segments.closeHandles()
+    for (const queue of this.#queues.all()) await queue.closeHandles()
     await this.#lock.release()
   }
 
@@ -293,7 +325,7 @@ export class Store {
    *   `MESSAGE_TOO_LARGE`, `PROPERTIES_TOO_LARGE`
    */
   append(draft: RecordDraft, queue: ConsumeQueue, tagsCode: number, storeTimeMs: number): number {
-    if (this.#isLow) throw new BrokerError('STORE_FULL', { directory: this.#options.directory })
+    if (this.#space.isLow) throw this.#fullError()
     return this.appendDue(draft, queue, tagsCode, storeTimeMs)
   }
 
@@ -334,13 +366,15 @@ export class Store {
     return () => this.#failedListeners.delete(listener)
   }
 
-  /** Resolves when the record at `commitLogOffset` is durable and visible. */
+  /**
+   * Resolves when the record at `commitLogOffset` is durable and visible. Rejects with
+   * `STORE_FAILED` when nobody knows whether it will be, and while the store stops with
+   * `STORE_FULL` or `SHUTTING_DOWN` when it will not be.
+   */
   whenApplied(commitLogOffset: number): Promise<void> {
     if (this.appliedOffset > commitLogOffset) return Promise.resolve()
     if (this.failure !== undefined) return Promise.reject(this.failure)
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ commitLogOffset, resolve, reject })
-    })
+    return this.#waiters.wait(commitLogOffset)
   }
 
   /** Consecutive messages; at once when they are in memory. */
@@ -382,14 +416,16 @@ export class Store {
   }
 
   #begin(endOffset: number, checkpointOffset: number): void {
-    const failed = (error: BrokerError): void => this.#failed(error)
     const log = new CommitLog({
       platform: this.#platform,
       options: this.#options,
       segments: this.#segments,
       endOffset,
       onFlushed: () => this.#applier.run(),
-      onFailed: failed,
+      onFull: error => {
+        if (this.#isStopping) this.#waiters.rejectAll(error)
+      },
+      onFailed: error => this.#failed(error),
     })
     this.#log = log
     this.#applier.begin(log, endOffset)
@@ -401,7 +437,7 @@ export class Store {
       queues: this.#queues,
       participants: this.#participants,
       appliedOffset: () => this.appliedOffset,
-      onFailed: failed,
+      onFailed: error => log.fail(error),
       generation: this.#manifest?.generation ?? 0,
       checkpointOffset,
     })
@@ -421,64 +457,27 @@ export class Store {
     await this.whenApplied(log.endOffset - 1)
   }
 
-  #settleWaiting(): void {
-    if (this.#waiting.length === 0) return
-    const applied = this.appliedOffset
-    const rest = this.#waiting.filter(waiting => waiting.commitLogOffset >= applied)
-    const done = this.#waiting.filter(waiting => waiting.commitLogOffset < applied)
-    this.#waiting.splice(0, this.#waiting.length, ...rest)
-    for (const waiting of done) waiting.resolve()
-  }
-
   #failed(error: BrokerError): void {
     this.#platform.log.error('the disk failed; nothing is accepted any more', error)
-    this.#log?.refuse()
-    for (const waiting of this.#waiting.splice(0)) waiting.reject(error)
+    this.#waiters.rejectAll(error)
     for (const listener of this.#failedListeners) listener(error)
   }
 
-  #watchSpace(): void {
-    const look = async (): Promise<void> => {
-      try {
-        const { freeBytes } = await this.#platform.files.space(this.#options.directory)
-        const isLow = freeBytes < this.#options.diskFreeBytesMin
-        if (isLow !== this.#isLow) {
-          this.#platform.log.warn(isLow ? 'disk space is low' : 'disk space is back', { freeBytes })
-        }
-        this.#isLow = isLow
-      } catch (error) {
-        this.#platform.log.warn('disk space is not known', { reason: String(error) })
-      }
-      if (!this.#isStopped) this.#later('space', SPACE_LOOK_MS, () => void look())
-    }
-    void look()
+  #fullError(): BrokerError {
+    return new BrokerError('STORE_FULL', { directory: this.#options.directory })
   }
 
-  /** Writes long queue tails out between checkpoints, so that memory stays bounded. */
-  #watchTails(): void {
-    const look = async (): Promise<void> => {
-      try {
-        for (const queue of this.#queues.all()) if (queue.isTailLong) await queue.writeTail()
-      } catch (error) {
-        this.#platform.log.warn('queue units could not be written yet', { reason: String(error) })
-      }
-      if (!this.#isStopped) this.#later('tails', TAIL_LOOK_MS, () => void look())
+  async #writeLongTails(): Promise<void> {
+    try {
+      for (const queue of this.#queues.all()) if (queue.isTailLong) await queue.writeTail()
+    } catch (error) {
+      if (!(error instanceof BrokerError)) throw error
+      this.#platform.log.warn('queue units could not be written yet', { reason: String(error) })
     }
-    void look()
-  }
-
-  #later(watch: 'space' | 'tails', delayMs: number, callback: () => void): void {
-    this.#timers.set(watch, this.#platform.timers.after(delayMs, callback))
   }
 
   #required<Part>(part: Part | undefined): Part {
     assert(part !== undefined, 'the store must be recovered first')
     return part
   }
-}
-
-interface Waiting {
-  readonly commitLogOffset: number
-  readonly resolve: () => void
-  readonly reject: (error: BrokerError) => void
 }
