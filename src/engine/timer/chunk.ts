@@ -1,5 +1,5 @@
-import { assert, BrokerError, crc32, writeInt64 } from '../../core/base/index.ts'
-import { type Files } from '../../core/platform/index.ts'
+import { assert, BrokerError, crc32, readInt64Loose, writeInt64 } from '../../core/base/index.ts'
+import type { Files, Platform } from '../../core/platform/index.ts'
 import type { PagePool } from './page-pool.ts'
 import { StagedFile } from './staged-file.ts'
 import { TIMER_HEADER_BYTES, type TimerHeader, writeTimerHeader } from './timer-record.ts'
@@ -15,6 +15,10 @@ const AT_VERSION = 4
 const AT_NUMBER = 8
 const AT_CRC = 28
 
+const NOTHING_LOADED = { count: 0, liveCount: 0, blockBytes: 0, isOver: false }
+
+type FilesAndLog = Pick<Platform, 'files' | 'log'>
+
 /** What the manifest says of a chunk. */
 export interface ChunkSection {
   readonly number: number
@@ -22,10 +26,23 @@ export interface ChunkSection {
   readonly count: number
   readonly dueMinMs: number
   readonly dueMaxMs: number
-  /** Everything before this position has been moved on by a split. */
+  /** Everything before this position has been delivered, or moved on by a split. */
   readonly doneBytes: number
   /** How many messages that were. */
   readonly doneCount: number
+}
+
+/** A part of a chunk that was taken into the window in one piece. */
+export interface LoadedPart {
+  /** Behind its last message in the chunk. */
+  endBytes: number
+  count: number
+  /** Its messages that have not been delivered. */
+  liveCount: number
+  /** Memory that its bytes take until the last of them is. */
+  blockBytes: number
+  /** Nothing of it will ever be loaded again: a durable snapshot need not name what has fired. */
+  isOver: boolean
 }
 
 /**
@@ -37,12 +54,14 @@ export class Chunk {
   #count: number
   #dueMinMs: number
   #dueMaxMs: number
-  /** Moved on by a split up to here. */
+  /** Delivered, or moved on by a split, up to here. */
   #doneBytes: number
   #doneCount: number
   /** Taken into the window, or moved on, up to here: of this process only. */
   #takenBytes: number
   #takenCount: number
+  /** What of it is in the window, in the order of positions. */
+  readonly #parts: LoadedPart[] = []
 
   private constructor(file: StagedFile, section: ChunkSection) {
     this.number = section.number
@@ -77,11 +96,12 @@ export class Chunk {
 
   /** Opens a chunk that the manifest names, and cuts what came after it. */
   static async load(
-    files: Files,
+    platform: FilesAndLog,
     pool: PagePool,
     place: { path: string; section: ChunkSection },
   ): Promise<Chunk> {
     const { path, section } = place
+    const { files } = platform
     const sizeBytes = await files.sizeOf(path)
     if (sizeBytes === undefined || sizeBytes < section.sizeBytes) {
       throw new BrokerError('STORE_DAMAGED', {
@@ -90,6 +110,7 @@ export class Chunk {
         expectedBytes: section.sizeBytes,
       })
     }
+    await checkHeader(platform, path, section.number)
     const file = new StagedFile({ files, pool, path, sizeBytes: section.sizeBytes })
     if (sizeBytes > section.sizeBytes) await file.cut()
     return new Chunk(file, section)
@@ -124,28 +145,75 @@ export class Chunk {
     return this.#count - this.#takenCount
   }
 
+  /** Memory that its messages take in the window. */
+  get blockBytes(): number {
+    let bytes = 0
+    for (const part of this.#parts) if (part.liveCount > 0) bytes += part.blockBytes
+    return bytes
+  }
+
   /** Some of it is in the window: the rest must go there too, not to finer partitions. */
   get isLoading(): boolean {
     return this.#takenBytes > this.#doneBytes
   }
 
-  /** The part up to `position`, with `count` messages, is in the window. */
-  take(position: number, count: number): void {
+  /** All of it has been delivered, or is in finer partitions: the file may go. */
+  get isDone(): boolean {
+    return this.#doneBytes === this.file.sizeBytes
+  }
+
+  /** Begins a part that is being taken into the window; `endPart` follows. */
+  beginPart(): LoadedPart {
+    const part = { ...NOTHING_LOADED, endBytes: this.#takenBytes }
+    this.#parts.push(part)
+    return part
+  }
+
+  /** The part reaches up to `position`; returns how many messages were passed over as damaged. */
+  endPart(part: LoadedPart, position: number, count: number): number {
+    const lost = this.#take(position, count)
+    part.endBytes = position
+    part.count += count + lost
+    return lost
+  }
+
+  /** A message that is in the window was appended: it belongs to `part`, the only one. */
+  extendPart(part: LoadedPart): void {
+    part.liveCount++
+    this.endPart(part, this.file.sizeBytes, 1)
+  }
+
+  /**
+   * The part up to `position`, with `count` messages, is in finer partitions; returns how many
+   * were passed over as damaged.
+   */
+  moveOn(position: number, count: number): number {
+    const lost = this.#take(position, count)
+    this.#doneBytes = position
+    this.#doneCount += count + lost
+    return lost
+  }
+
+  /** For a snapshot: notes up to where all messages have been delivered. */
+  settleParts(): void {
+    let first = this.#parts[0]
+    while (first !== undefined && first.liveCount === 0) {
+      first.isOver = true
+      this.#doneBytes = Math.max(this.#doneBytes, first.endBytes)
+      this.#doneCount += first.count
+      this.#parts.shift()
+      first = this.#parts[0]
+    }
+  }
+
+  /** What is damaged was neither counted nor can it come any more. */
+  #take(position: number, count: number): number {
     this.#takenBytes = position
     this.#takenCount += count
-  }
-
-  /** All of it is in the window. */
-  markTaken(): void {
-    this.#takenBytes = this.file.sizeBytes
+    if (position < this.file.sizeBytes) return 0
+    const lost = this.#count - this.#takenCount
     this.#takenCount = this.#count
-  }
-
-  /** The part up to `position`, with `count` messages, is in finer partitions. */
-  moveOn(position: number, count: number): void {
-    this.take(position, count)
-    this.#doneBytes = position
-    this.#doneCount += count
+    return lost
   }
 
   get isFull(): boolean {
@@ -174,4 +242,35 @@ export class Chunk {
       doneCount: this.#doneCount,
     }
   }
+}
+
+/**
+ * Refuses a chunk of a version that we do not know. Damage is reported only: records have
+ * checksums of their own, and the manifest names the file.
+ */
+async function checkHeader(platform: FilesAndLog, path: string, number: number): Promise<void> {
+  const header = Buffer.alloc(CHUNK_HEADER_BYTES)
+  const file = await platform.files.open(path, 'read')
+  try {
+    await file.read(header, 0)
+  } finally {
+    await file.close()
+  }
+  const reason = damageOf(header, number)
+  if (reason !== undefined) {
+    const range = { fromPosition: 0, toPosition: CHUNK_HEADER_BYTES }
+    const facts = { file: path, ...range, reason }
+    platform.log.error('the header of waiting messages is damaged; they are read', undefined, facts)
+    return
+  }
+  const version = header.readUInt32BE(AT_VERSION)
+  if (version === VERSION) return
+  throw new BrokerError('STORE_DAMAGED', { file: path, version, supported: VERSION })
+}
+
+function damageOf(header: Buffer, number: number): string | undefined {
+  if (header.readUInt32BE(0) !== MAGIC) return 'magic number'
+  if (header.readUInt32BE(AT_CRC) !== crc32(header, 0, AT_CRC)) return 'checksum of the header'
+  if (readInt64Loose(header, AT_NUMBER) !== number) return 'number'
+  return undefined
 }

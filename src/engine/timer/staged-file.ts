@@ -22,9 +22,13 @@ export class StagedFile {
   #sizeBytes: number
   #writtenBytes: number
   #syncedBytes: number
+  /** The name is durable: the folder was synced since the file was made. */
+  #isNamed: boolean
+  #isRemoved = false
   #file: Promise<File> | undefined
   #working: Promise<void> = Promise.resolve()
 
+  /** `sizeBytes` of a file that exists; 0 for a new one. */
   constructor(parts: { files: Files; pool: PagePool; path: string; sizeBytes: number }) {
     this.#files = parts.files
     this.#pool = parts.pool
@@ -32,6 +36,12 @@ export class StagedFile {
     this.#sizeBytes = parts.sizeBytes
     this.#writtenBytes = parts.sizeBytes
     this.#syncedBytes = parts.sizeBytes
+    this.#isNamed = parts.sizeBytes > 0
+  }
+
+  /** Folder of the file. */
+  get directory(): string {
+    return this.path.slice(0, this.path.lastIndexOf('/'))
   }
 
   /** With what is staged. */
@@ -45,6 +55,16 @@ export class StagedFile {
 
   get isDurable(): boolean {
     return this.#syncedBytes === this.#sizeBytes
+  }
+
+  /** False from its making until its folder was synced. */
+  get isNamed(): boolean {
+    return this.#isNamed
+  }
+
+  /** The folder was synced, after the file was written. */
+  markNamed(): void {
+    if (this.#writtenBytes > 0) this.#isNamed = true
   }
 
   /** Place in memory for the next `sizeBytes` of the file; the caller fills it at once. */
@@ -64,7 +84,8 @@ export class StagedFile {
   async read(target: Buffer, position: number): Promise<void> {
     assert(position + target.length <= this.#sizeBytes, 'reading behind the end')
     // Memory first: pages leave it while the file is being read.
-    const fromMemory = Math.max(position, this.#writtenBytes)
+    const end = position + target.length
+    const fromMemory = Math.min(end, Math.max(position, this.#writtenBytes))
     this.#copyStaged(target.subarray(fromMemory - position), fromMemory)
     const inFile = fromMemory - position
     if (inFile <= 0) return
@@ -76,7 +97,7 @@ export class StagedFile {
   /** Writes what is staged now to the file; what is appended meanwhile stays staged. */
   write(): Promise<void> {
     return this.#serially(async () => {
-      if (this.#pages.length === 0) return
+      if (this.#pages.length === 0 || this.#isRemoved) return
       const file = await this.#opened()
       this.#writing = this.#pages
       this.#pages = []
@@ -99,7 +120,7 @@ export class StagedFile {
   sync(): Promise<void> {
     return this.#serially(async () => {
       const end = this.#writtenBytes
-      if (this.#syncedBytes >= end) return
+      if (this.#syncedBytes >= end || this.#isRemoved) return
       await (await this.#opened()).datasync()
       this.#syncedBytes = end
     })
@@ -119,6 +140,7 @@ export class StagedFile {
 
   /** Gives back memory and file handle, and removes the file. */
   async remove(): Promise<void> {
+    this.#isRemoved = true
     await this.close()
     for (const page of this.#pages.splice(0)) this.#pool.give(page.bytes)
     this.#writtenBytes = this.#sizeBytes

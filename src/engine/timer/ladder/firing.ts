@@ -4,16 +4,19 @@ import type { Store } from '../../store/index.ts'
 import type { FiredIds } from '../fired-ids.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
 import type { Publisher } from '../publisher.ts'
+import { FiredAhead } from './fired-ahead.ts'
 import type { LoadedBlocks } from './loaded-blocks.ts'
-import { LOG_BLOCK, PARKED_BLOCK, type Window } from './window.ts'
+import { IN_LOG, LOG_BLOCK, PARKED_BLOCK, type Window } from './window.ts'
 
 /** Messages claimed at once; live work gets its turn after each batch. */
 const BATCH_COUNT_MAX = 512
 /** Pause before a busy log is tried again. */
 const BUSY_PAUSE_MS = 2
+/** Pause after bytes could not be read. */
+const FAILED_PAUSE_MS = 500
 
 /** One claimed message. The objects are used again for every batch. */
-interface Claim {
+export interface Claim {
   deliverTimeMs: number
   timerId: number
   sizeBytes: number
@@ -21,9 +24,10 @@ interface Claim {
   position: number
   /** Its bytes, once read, when they were in neither a block nor the log's memory. */
   cold: Buffer | undefined
-  /** A checkpoint has copied it to a partition. */
-  isKept: boolean
 }
+
+/** Copies a message that only the log has; returns its block. */
+type Keep = (claim: Readonly<Claim>, at: { source: Buffer; position: number }) => number
 
 /**
  * Fires what the window says is due: one timer for the process, batches in order of deliver time
@@ -37,12 +41,16 @@ export class Firing {
   readonly #publisher: Publisher
   readonly #parked: ParkedStore
   readonly #fired: FiredIds
+  readonly #keep: Keep
+  readonly #ahead = new FiredAhead()
   readonly #claims: Claim[] = []
   #claimCount = 0
   #done = 0
   #timer: Timer | undefined
   #wakeAtMs = Infinity
   #batch: Promise<void> | undefined
+  /** The next turn is asked for already: one at a time, whoever wakes it. */
+  #isTurnAsked = false
   #isStarted = false
   #isPaused = false
   #lostCount = 0
@@ -55,6 +63,8 @@ export class Firing {
     publisher: Publisher
     parked: ParkedStore
     fired: FiredIds
+    /** Makes a claimed message that goes back to the window independent of the log. */
+    keep: Keep
   }) {
     this.#platform = parts.platform
     this.#store = parts.store
@@ -63,6 +73,7 @@ export class Firing {
     this.#publisher = parts.publisher
     this.#parked = parts.parked
     this.#fired = parts.fired
+    this.#keep = parts.keep
   }
 
   get lostCount(): number {
@@ -89,7 +100,7 @@ export class Firing {
 
   resume(): void {
     this.#isPaused = false
-    if (this.#isStarted) this.#platform.timers.soon(() => this.wake())
+    if (this.#isStarted) this.#askTurn(0)
   }
 
   /** Earliest deliver time that is claimed and not delivered; Infinity when none is. */
@@ -105,29 +116,43 @@ export class Firing {
 
   /**
    * For a snapshot: hands each claimed message that is not delivered and is nowhere but in the log
-   * to `keep`, once. They have left the window.
+   * to `keep`. They have left the window.
    */
-  async keepClaimed(keep: (claim: Readonly<Claim>) => Promise<void>): Promise<void> {
+  async keepClaimed(keep: (claim: Readonly<Claim>) => Promise<number>): Promise<void> {
     for (const claim of this.#claims.slice(this.#done, this.#claimCount)) {
-      if (claim.block !== LOG_BLOCK || claim.isKept) continue
-      await keep(claim)
-      claim.isKept = true
+      if (claim.block === LOG_BLOCK) claim.block = await keep(claim)
     }
+  }
+
+  /** For a snapshot: timers of chunks that have fired although the fire position is before them. */
+  settleAhead(firedMs: number): number[] {
+    return this.#ahead.settle(firedMs)
+  }
+
+  /** Least timer id among the claimed messages that are read from the log. */
+  oldestInLog(): number {
+    let oldest = Infinity
+    for (const claim of this.#claims.slice(this.#done, this.#claimCount)) {
+      if (claim.position === IN_LOG) oldest = Math.min(oldest, claim.timerId)
+    }
+    return oldest
   }
 
   /** Something is due at `timeMs`: makes sure to be awake then. */
   wakeBy(timeMs: number): void {
-    if (timeMs >= this.#wakeAtMs) return
+    if (!this.#isStarted || this.#isTurnAsked || timeMs >= this.#wakeAtMs) return
     this.#timer?.cancel()
     this.#wakeAtMs = timeMs
-    this.#timer = this.#platform.timers.at(timeMs, () => this.wake())
+    this.#timer = this.#platform.timers.at(timeMs, () => {
+      this.#wakeAtMs = Infinity
+      this.wake()
+    })
   }
 
   /** Fires what is due now, then sleeps until the next. */
   wake(): void {
-    this.#timer?.cancel()
-    this.#wakeAtMs = Infinity
-    if (!this.#isStarted || this.#isPaused || this.#batch !== undefined) return
+    if (!this.#isStarted || this.#isPaused || this.#isTurnAsked) return
+    if (this.#batch !== undefined) return
     if (this.#done === this.#claimCount && !this.#claimBatch()) return
     if (this.#isAllAtHand()) {
       this.#deliverClaims()
@@ -136,22 +161,34 @@ export class Firing {
     }
     this.#batch = this.#readCold()
       .then(() => this.#deliverClaims())
+      .then(() => BUSY_PAUSE_MS)
       .catch((error: unknown) => {
         this.#platform.log.error('due messages could not be read; it is tried again', error)
+        return FAILED_PAUSE_MS
       })
-      .finally(() => {
+      .then(busyPauseMs => {
         this.#batch = undefined
-        this.#continue()
+        this.#continue(busyPauseMs)
       })
   }
 
-  #continue(): void {
+  #continue(busyPauseMs = BUSY_PAUSE_MS): void {
     if (!this.#isStarted || this.#isPaused) return
-    if (this.#done < this.#claimCount) {
-      this.#platform.timers.after(BUSY_PAUSE_MS, () => this.wake())
-    } else {
-      this.#platform.timers.soon(() => this.wake())
+    this.#askTurn(this.#done < this.#claimCount ? busyPauseMs : 0)
+  }
+
+  /** Wakes after other work had its turn, or after a pause. */
+  #askTurn(pauseMs: number): void {
+    if (this.#isTurnAsked) return
+    this.#isTurnAsked = true
+    this.#timer?.cancel()
+    this.#wakeAtMs = Infinity
+    const turn = (): void => {
+      this.#isTurnAsked = false
+      this.wake()
     }
+    if (pauseMs === 0) this.#platform.timers.soon(turn)
+    else this.#timer = this.#platform.timers.after(pauseMs, turn)
   }
 
   /** Claims what is due; when that is nothing, goes to sleep until something is. */
@@ -159,7 +196,7 @@ export class Firing {
     this.#claimCount = 0
     this.#done = 0
     if (this.#publisher.isCongested) {
-      this.#platform.timers.after(BUSY_PAUSE_MS, () => this.wake())
+      this.#askTurn(BUSY_PAUSE_MS)
       return false
     }
     const nowMs = this.#platform.clock.timeMs()
@@ -180,7 +217,6 @@ export class Firing {
         block: 0,
         position: 0,
         cold: undefined,
-        isKept: false,
       }
       this.#claims.push(claim)
     }
@@ -190,7 +226,6 @@ export class Firing {
     claim.block = this.#window.block(slot)
     claim.position = this.#window.position(slot)
     claim.cold = undefined
-    claim.isKept = false
     this.#claimCount++
   }
 
@@ -205,7 +240,7 @@ export class Firing {
   #isCold(claim: Claim): boolean {
     if (claim.cold !== undefined) return false
     if (claim.block === PARKED_BLOCK) return true
-    return claim.block === LOG_BLOCK && !this.#store.log.isInMemory(claim.timerId)
+    return claim.position === IN_LOG && !this.#store.log.isInMemory(claim.timerId)
   }
 
   async #readCold(): Promise<void> {
@@ -224,15 +259,34 @@ export class Firing {
 
   /** Delivers claims in order until all are done or the log is busy. */
   #deliverClaims(): void {
+    const nowMs = this.#platform.clock.timeMs()
     while (this.#done < this.#claimCount) {
       const claim = this.#claims[this.#done]
-      if (claim === undefined || !this.#deliver(claim)) return
-      if (claim.block !== LOG_BLOCK && claim.block !== PARKED_BLOCK) {
-        this.#blocks.release(claim.block)
+      if (claim === undefined) return
+      if (claim.deliverTimeMs > nowMs) {
+        if (!this.#putBack(claim)) return
+      } else {
+        if (!this.#deliver(claim)) return
+        this.#settle(claim)
       }
       claim.cold = undefined
       this.#done++
     }
+  }
+
+  #settle(claim: Claim): void {
+    if (claim.block === LOG_BLOCK || claim.block === PARKED_BLOCK) return
+    this.#ahead.push(claim.deliverTimeMs, claim.timerId, this.#blocks.release(claim.block))
+  }
+
+  /** The clock went back after the claim: it waits again. */
+  #putBack(claim: Claim): boolean {
+    if (claim.block === LOG_BLOCK) {
+      if (this.#isCold(claim)) return false
+      claim.block = this.#keep(claim, this.#bytesOf(claim))
+    }
+    this.#window.add(claim)
+    return true
   }
 
   /** Returns false when the log is busy or the bytes have left the log's memory meanwhile. */
@@ -265,7 +319,7 @@ export class Firing {
 
   #bytesOf(claim: Claim): { source: Buffer; position: number } {
     if (claim.cold !== undefined) return { source: claim.cold, position: 0 }
-    if (claim.block === LOG_BLOCK) {
+    if (claim.position === IN_LOG) {
       const { log } = this.#store
       return { source: log.memory, position: log.memoryPosition(claim.timerId) }
     }

@@ -6,15 +6,16 @@ import type {
   Store,
   TopicApplier,
 } from '../../store/index.ts'
+import type { Chunk } from '../chunk.ts'
 import type { FiredIds } from '../fired-ids.ts'
 import { PagePool } from '../page-pool.ts'
 import type { ParkedPlace } from '../parked/parked-queue.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
 import type { Publisher } from '../publisher.ts'
-import { Firing } from './firing.ts'
+import { type Claim, Firing } from './firing.ts'
 import { LoadedBlocks } from './loaded-blocks.ts'
 import { Loader } from './loader.ts'
-import { Materializer } from './materializer.ts'
+import { Materializer, type WaitingMessage } from './materializer.ts'
 import type { PartitionSection } from './partition.ts'
 import { PartitionTable } from './partition-table.ts'
 import { StagedWriter } from './staged-writer.ts'
@@ -38,6 +39,8 @@ export interface LadderOptions {
 interface LadderSection {
   /** F: everything due up to here has been delivered, or is tracked by the parked store. */
   readonly firedMs: number
+  /** Timers of chunks that have fired although they are due after F. */
+  readonly firedAhead: readonly number[]
   readonly nextChunkNumber: number
   readonly partitions: readonly PartitionSection[]
 }
@@ -52,7 +55,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
   readonly #platform: Platform
   readonly #options: LadderOptions
   readonly #store: Store
-  readonly #parked: ParkedStore
+  readonly #fired: FiredIds
   readonly #pool = new PagePool()
   readonly #table: PartitionTable
   readonly #window: Window
@@ -61,6 +64,8 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
   readonly #loader: Loader
   readonly #materializer: Materializer
   readonly #writer: StagedWriter
+  /** Chunks that the latest snapshot names. */
+  #named: readonly Chunk[] = []
   #isStarted = false
 
   constructor(parts: {
@@ -76,15 +81,16 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     this.#platform = platform
     this.#options = options
     this.#store = store
-    this.#parked = parked
-    this.#table = new PartitionTable(platform.files, this.#pool, options.directory)
+    this.#fired = fired
+    this.#table = new PartitionTable(platform, this.#pool, options.directory)
     this.#window = new Window(platform.clock.timeMs(), options.windowCountMax)
-    this.#writer = new StagedWriter(this.#table, this.#pool, platform.log)
+    this.#writer = new StagedWriter(platform, this.#table, this.#pool)
     this.#materializer = new Materializer({
       platform,
       store,
       table: this.#table,
       window: this.#window,
+      blocks: this.#blocks,
       parked,
       memoryBytes: options.logMemoryBytes,
       firedMs: (parts.section as LadderSection | undefined)?.firedMs ?? 0,
@@ -97,6 +103,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
       publisher,
       parked,
       fired,
+      keep: (claim, at) => this.#materializer.keep(waitingMessage(claim), at),
     })
     this.#loader = new Loader({
       platform,
@@ -124,7 +131,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
 
   /** Messages that could not be delivered because their bytes are damaged. */
   get lostCount(): number {
-    return this.#firing.lostCount
+    return this.#firing.lostCount + this.#loader.lostCount
   }
 
   /** More is staged than should be: whoever reads from sockets should stop for a moment. */
@@ -137,6 +144,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     const known = section as LadderSection | undefined
     await this.#table.makeDirectories()
     await this.#table.load(known?.partitions ?? [], known?.nextChunkNumber ?? 1)
+    for (const timerId of known?.firedAhead ?? []) this.#fired.add(timerId)
     for (const place of late) {
       this.#window.add({
         deliverTimeMs: place.deliverTimeMs,
@@ -178,39 +186,47 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
 
   async prepare(): Promise<void> {
     await this.#loader.pause()
+    await this.#materializer.settleMost()
     await this.#firing.pause()
-    await this.#firing.keepClaimed(claim =>
-      this.#materializer.keepClaimed({
-        timerId: claim.timerId,
-        deliverTimeMs: claim.deliverTimeMs,
-        recordBytes: claim.sizeBytes,
-      }),
-    )
+    await this.#firing.keepClaimed(claim => this.#materializer.keepFromLog(waitingMessage(claim)))
     await this.#materializer.settle()
   }
 
   snapshot(): LadderSection {
+    this.#dropDone()
     this.#materializer.moveFired(this.#firePosition())
     const { firedMs } = this.#materializer
-    for (const partition of [...this.#table.all()]) {
-      const isOver = partition.endMs - 1 <= firedMs && partition.untakenBytes === 0
-      if (isOver) this.#table.condemn(partition)
+    const partitions = [...this.#table.all()]
+    for (const partition of partitions) {
+      const isOver = partition.endMs - 1 <= firedMs || !partition.isSplit
+      if (partition.chunks.length === 0 && isOver) this.#table.drop(partition)
     }
+    const kept = [...this.#table.all()]
     const section = {
       firedMs,
+      firedAhead: this.#firing.settleAhead(firedMs),
       nextChunkNumber: this.#table.nextChunkNumber,
-      partitions: [...this.#table.all()].map(partition => partition.section()),
+      partitions: kept.map(partition => partition.section()),
     }
+    this.#named = kept.flatMap(partition => partition.chunks)
+    this.#table.beginSnapshot()
     this.#loader.resume()
     this.#firing.resume()
     return section
   }
 
-  async write(): Promise<void> {
-    await this.#writer.writeAndSync()
-    for (const directory of this.#table.takeTouchedDirectories()) {
-      await this.#platform.files.syncDirectory(directory)
+  /** Chunks of which everything has been delivered go; what fired in the others is noted. */
+  #dropDone(): void {
+    for (const partition of this.#table.all()) {
+      for (const chunk of [...partition.chunks]) {
+        chunk.settleParts()
+        if (chunk.isDone) this.#table.condemnChunk(partition, chunk)
+      }
     }
+  }
+
+  write(): Promise<void> {
+    return this.#writer.writeAndSync(this.#named)
   }
 
   relieve(): Promise<void> {
@@ -223,7 +239,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
 
   /** Log offset of the oldest message that only the log has; Infinity when there is none. */
   oldestInLog(): number {
-    return this.#window.oldestInLog()
+    return Math.min(this.#window.oldestInLog(), this.#firing.oldestInLog())
   }
 
   /** Everything due up to here is delivered: what waits, is loaded or not loaded is due later. */
@@ -241,4 +257,9 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
       this.#writer.start(this.#options.stagingBytesMax / 4, () => this.#store.announceRelief())
     }
   }
+}
+
+function waitingMessage(claim: Readonly<Claim>): WaitingMessage {
+  const { timerId, deliverTimeMs, sizeBytes } = claim
+  return { timerId, deliverTimeMs, recordBytes: sizeBytes }
 }

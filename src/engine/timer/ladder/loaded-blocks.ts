@@ -1,12 +1,12 @@
 import { assert } from '../../../core/base/index.ts'
+import type { LoadedPart } from '../chunk.ts'
 
 interface LoadedBlock {
-  readonly bytes: Buffer
-  /** Messages in it that have not fired. */
-  liveCount: number
+  readonly bytes: Buffer | undefined
+  readonly part: LoadedPart
 }
 
-/** Parts of chunks in memory, each until the last of its messages has fired. */
+/** Parts of chunks whose messages are in the window, each until the last of them is done with. */
 export class LoadedBlocks {
   readonly #blocks = new Map<number, LoadedBlock>()
   #nextNumber = 1
@@ -17,37 +17,38 @@ export class LoadedBlocks {
     return this.#bytes
   }
 
-  /** Takes in a block; `retain` each message, then `settle`. */
-  add(bytes: Buffer): number {
+  /**
+   * Takes in a part of a chunk with its bytes, and `undefined` for a part that is read from the
+   * log, since it was copied from there while it was in the window. Returns its number, which
+   * holds until the last of its messages is released.
+   */
+  add(part: LoadedPart, bytes: Buffer | undefined): number {
     const number = this.#nextNumber++
-    this.#blocks.set(number, { bytes, liveCount: 0 })
-    this.#bytes += bytes.length
+    this.#blocks.set(number, { bytes, part })
+    part.blockBytes = bytes?.length ?? 0
+    this.#bytes += part.blockBytes
     return number
   }
 
-  retain(number: number): void {
-    this.#get(number).liveCount++
-  }
-
-  /** All messages of the block are known: it goes at once when there is none. */
-  settle(number: number): void {
-    if (this.#get(number).liveCount === 0) this.#drop(number)
+  has(number: number): boolean {
+    return this.#blocks.has(number)
   }
 
   bytesOf(number: number): Buffer {
-    return this.#get(number).bytes
+    const { bytes } = this.#get(number)
+    assert(bytes !== undefined, 'the block has its bytes in memory')
+    return bytes
   }
 
-  /** One message of the block is done with. */
-  release(number: number): void {
-    const block = this.#get(number)
-    block.liveCount--
-    if (block.liveCount === 0) this.#drop(number)
-  }
-
-  #drop(number: number): void {
-    this.#bytes -= this.#get(number).bytes.length
-    this.#blocks.delete(number)
+  /** One message of the block is done with; returns the part of the chunk it belonged to. */
+  release(number: number): LoadedPart {
+    const { part } = this.#get(number)
+    part.liveCount--
+    if (part.liveCount === 0) {
+      this.#bytes -= part.blockBytes
+      this.#blocks.delete(number)
+    }
+    return part
   }
 
   #get(number: number): LoadedBlock {

@@ -10,15 +10,20 @@ import {
 import type { LoadedBlocks } from './loaded-blocks.ts'
 import type { Partition } from './partition.ts'
 import type { PartitionTable } from './partition-table.ts'
+import { rungs } from './rungs.ts'
 import { Splitter } from './splitter.ts'
 import type { Window } from './window.ts'
 
 const LOOK_MS = 250
 /** Pause between two steps while there is more to do. */
 const STEP_PAUSE_MS = 1
+/** Pause while there is no room in the window for what should be loaded. */
+const ROOM_PAUSE_MS = 10
+/** Pause after a partition could not be read; others go on. */
+const FAILED_PAUSE_MS = 1_000
 /** A partition is taken into memory, or split, this long before it begins. */
 const LEAD_MS = 10_000
-/** Splitting is assumed to move at least this much a millisecond. */
+/** Splitting is assumed to move at least this much a millisecond, and to be needed on each rung. */
 const SPLIT_BYTES_PER_MS = 50_000
 const READ_BYTES = 1024 * 1024
 /** Part of the budget that only messages due within a second may use. */
@@ -26,6 +31,8 @@ const RESERVE = 0.25
 const NEAR_MS = 1_000
 /** How long new messages for a loaded partition are gathered: less than the near time. */
 const GATHER_MS = 3_000
+/** What is due sooner is not gathered. */
+const HURRY_MS = 1_500
 
 /**
  * Brings partitions into the window shortly before their time: what fits its rung's budget is
@@ -44,10 +51,12 @@ export class Loader {
   readonly #relieve: () => Promise<void>
   readonly #splitter: Splitter
   readonly #begunAtUptimeMs = new WeakMap<Partition, number>()
+  readonly #failedAtUptimeMs = new WeakMap<Partition, number>()
   #timer: Timer | undefined
   #working: Promise<void> | undefined
   #isStopped = false
   #isPaused = false
+  #lostCount = 0
 
   constructor(parts: {
     platform: Platform
@@ -74,6 +83,11 @@ export class Loader {
     this.#splitter = new Splitter(parts.table, parts.platform.log)
   }
 
+  /** Messages that were passed over because they are damaged. */
+  get lostCount(): number {
+    return this.#lostCount
+  }
+
   start(): void {
     this.#schedule(0)
   }
@@ -92,78 +106,107 @@ export class Loader {
 
   resume(): void {
     this.#isPaused = false
+    if (this.#timer !== undefined && !this.#isStopped) this.#schedule(0)
   }
 
   #schedule(delayMs: number): void {
+    this.#timer?.cancel()
     this.#timer = this.#platform.timers.after(delayMs, () => {
       this.#working = this.#look()
     })
   }
 
   async #look(): Promise<void> {
-    let isMore = false
+    let pauseMs = LOOK_MS
     try {
-      if (!this.#isPaused) isMore = await this.#step()
+      if (!this.#isPaused) pauseMs = await this.#step()
     } catch (error) {
       this.#platform.log.error('waiting messages could not be loaded; it is tried again', error)
     }
-    if (!this.#isStopped) this.#schedule(isMore ? STEP_PAUSE_MS : LOOK_MS)
+    if (!this.#isStopped) this.#schedule(pauseMs)
   }
 
-  /** One bounded piece of work for the earliest partition that needs it; false when none does. */
-  async #step(): Promise<boolean> {
+  /** One bounded piece of work for the earliest partition that needs it; returns the pause after it. */
+  async #step(): Promise<number> {
     const nowMs = this.#platform.clock.timeMs()
-    for (const partition of this.#table.inOrder()) {
-      if (partition.startMs > nowMs + this.#leadMs(partition)) break
-      const loading = partition.loading
-      const waiting = partition.waiting
-      if (loading === undefined && waiting === undefined) continue
-      if (loading === undefined && waiting !== undefined && this.#mustSplit(partition)) {
+    let isRoomAwaited = false
+    for (const partition of this.#candidates(nowMs)) {
+      const chunk = partition.nextChunk
+      if (chunk === undefined) continue
+      if (!chunk.isLoading && this.#mustSplit(partition)) {
         await this.#relieve()
-        await this.#splitter.step(partition, waiting, this.#firedMs())
-        return true
+        await this.#guarded(partition, this.#split(partition, chunk))
+        return STEP_PAUSE_MS
       }
-      const chunk = loading ?? waiting
-      if (chunk === undefined || !this.#isTimeFor(partition, chunk)) continue
-      if (!this.#hasRoom(partition, nowMs)) return false
-      await this.#load(partition, chunk)
-      return true
+      if (isRoomAwaited || !this.#isTimeFor(partition, chunk, nowMs)) continue
+      if (this.#hasRoom(chunk, nowMs)) {
+        await this.#guarded(partition, this.#load(partition, chunk))
+        return STEP_PAUSE_MS
+      }
+      // What is due later must not take the room that this one waits for; splits need none.
+      isRoomAwaited = true
     }
-    return false
+    return isRoomAwaited ? ROOM_PAUSE_MS : LOOK_MS
+  }
+
+  /** Partitions that something is to be done for, from the next due on. */
+  #candidates(nowMs: number): Partition[] {
+    const uptimeMs = this.#platform.clock.uptimeMs()
+    const candidates: Partition[] = []
+    for (const partition of this.#table.all()) {
+      const { untakenBytes } = partition
+      if (untakenBytes === 0) continue
+      const finerCount = rungs.length - 1 - partition.rung.index
+      const leadMs = Math.max(LEAD_MS, (finerCount * untakenBytes) / SPLIT_BYTES_PER_MS)
+      if (partition.startMs > nowMs + leadMs) continue
+      const failedAtMs = this.#failedAtUptimeMs.get(partition) ?? -Infinity
+      if (uptimeMs - failedAtMs >= FAILED_PAUSE_MS) candidates.push(partition)
+    }
+    return candidates.toSorted((a, b) => a.startMs - b.startMs || b.rung.index - a.rung.index)
+  }
+
+  async #guarded(partition: Partition, work: Promise<void>): Promise<void> {
+    try {
+      await work
+    } catch (error) {
+      this.#failedAtUptimeMs.set(partition, this.#platform.clock.uptimeMs())
+      throw error
+    }
   }
 
   /**
    * New messages for a partition that is loaded already are due in a few seconds at the earliest:
    * they are gathered, since each load closes a file.
    */
-  #isTimeFor(partition: Partition, chunk: Chunk): boolean {
-    if (chunk.isLoading) return true
-    const uptimeMs = this.#platform.clock.uptimeMs()
-    if (uptimeMs - (this.#begunAtUptimeMs.get(partition) ?? -Infinity) < GATHER_MS) return false
-    this.#begunAtUptimeMs.set(partition, uptimeMs)
-    return true
-  }
-
-  #leadMs(partition: Partition): number {
-    return Math.max(LEAD_MS, partition.untakenBytes / SPLIT_BYTES_PER_MS)
+  #isTimeFor(partition: Partition, chunk: Chunk, nowMs: number): boolean {
+    if (chunk.isLoading || chunk.dueMinMs <= nowMs + HURRY_MS) return true
+    const begunAtMs = this.#begunAtUptimeMs.get(partition) ?? -Infinity
+    return this.#platform.clock.uptimeMs() - begunAtMs >= GATHER_MS
   }
 
   #mustSplit(partition: Partition): boolean {
     if (partition.isSplit) return true
-    return partition.untakenBytes > partition.rung.loadShare * this.#loadBytesMax
+    const bytes = partition.untakenBytes + partition.blockBytes
+    return bytes > partition.rung.loadShare * this.#loadBytesMax
   }
 
-  #hasRoom(partition: Partition, nowMs: number): boolean {
+  #hasRoom(chunk: Chunk, nowMs: number): boolean {
     if (this.#window.isFull) return false
-    const isNear = partition.startMs <= nowMs + NEAR_MS
+    const isNear = chunk.dueMinMs <= nowMs + NEAR_MS
     const limit = isNear ? this.#bodyBytesMax : this.#bodyBytesMax * (1 - RESERVE)
     return this.#blocks.bytes < limit
+  }
+
+  async #split(partition: Partition, chunk: Chunk): Promise<void> {
+    this.#lostCount += await this.#splitter.step(partition, chunk, this.#firedMs())
   }
 
   /** Takes in the next part of a chunk. */
   async #load(partition: Partition, chunk: Chunk): Promise<void> {
     partition.seal(chunk)
+    this.#begunAtUptimeMs.set(partition, this.#platform.clock.uptimeMs())
     const firedMs = this.#firedMs()
+    const part = chunk.beginPart()
     let block = 0
     let count = 0
     const position = await readChunk(
@@ -176,8 +219,7 @@ export class Loader {
             count++
             const deliverTimeMs = timerDeliverTimeMs(source, at)
             if (deliverTimeMs <= firedMs) return
-            if (block === 0) block = this.#blocks.add(source)
-            this.#blocks.retain(block)
+            if (part.liveCount++ === 0) block = this.#blocks.add(part, source)
             this.#window.add({
               deliverTimeMs,
               timerId: timerIdOf(source, at),
@@ -189,7 +231,7 @@ export class Loader {
         },
       },
     )
-    chunk.take(position, count)
+    this.#lostCount += chunk.endPart(part, position, count)
     if (block !== 0) this.#onLoaded()
   }
 }

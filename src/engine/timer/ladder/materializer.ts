@@ -1,14 +1,17 @@
 import type { Platform } from '../../../core/platform/index.ts'
 import type { AppliedRecord, Store } from '../../store/index.ts'
-import type { Chunk } from '../chunk.ts'
+import type { Chunk, LoadedPart } from '../chunk.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
+import type { LoadedBlocks } from './loaded-blocks.ts'
 import { NearArrivals } from './near-arrivals.ts'
 import type { ChunkOrigin } from './partition.ts'
 import type { PartitionTable } from './partition-table.ts'
-import { LOG_BLOCK, PARKED_BLOCK, type Window } from './window.ts'
+import { IN_LOG, LOG_BLOCK, PARKED_BLOCK, type Window } from './window.ts'
 
 /** What is due within this time goes straight to the window. */
 export const NEAR_MS = 5_000
+/** Messages copied before other work gets its turn. */
+const STEP_COUNT = 256
 
 /**
  * Where an accepted message goes when it is applied: near ones to the window, as a reference to
@@ -19,7 +22,10 @@ export class Materializer {
   readonly #store: Store
   readonly #table: PartitionTable
   readonly #window: Window
+  readonly #blocks: LoadedBlocks
   readonly #parked: ParkedStore
+  /** Chunks of near arrivals: all of each is one part, and in the window from the start. */
+  readonly #direct = new WeakMap<Chunk, { readonly part: LoadedPart; block: number }>()
   /** Part of the log that is surely in memory: near arrivals older than it are copied. */
   readonly #memoryBytes: number
   readonly #near = new NearArrivals()
@@ -32,6 +38,7 @@ export class Materializer {
     store: Store
     table: PartitionTable
     window: Window
+    blocks: LoadedBlocks
     parked: ParkedStore
     memoryBytes: number
     firedMs: number
@@ -40,6 +47,7 @@ export class Materializer {
     this.#store = parts.store
     this.#table = parts.table
     this.#window = parts.window
+    this.#blocks = parts.blocks
     this.#parked = parts.parked
     this.#memoryBytes = parts.memoryBytes
     this.#firedMs = parts.firedMs
@@ -76,7 +84,7 @@ export class Materializer {
       timerId,
       sizeBytes: record.sizeBytes,
       block: LOG_BLOCK,
-      position: 0,
+      position: IN_LOG,
     })
     this.#near.push(timerId, slot)
     return deliverTimeMs
@@ -111,8 +119,20 @@ export class Materializer {
   keepUp(): void {
     const border = this.#store.endOffset - this.#memoryBytes
     while (this.#near.firstTimerId < border) {
-      if (!this.#store.log.isInMemory(this.#near.firstTimerId)) return
-      this.#settleFirstFromMemory()
+      if (!this.#settleFirstFromMemory()) return
+    }
+  }
+
+  /**
+   * Copies what is near now, in steps, while other work goes on: little is left for `settle`.
+   */
+  async settleMost(): Promise<void> {
+    let rest = this.#near.count
+    while (rest > 0) {
+      const steps = Math.min(rest, STEP_COUNT)
+      for (let step = 0; step < steps; step++) if (!this.#settleFirstFromMemory()) return
+      rest = Math.min(rest - steps, this.#near.count)
+      await new Promise<void>(resolve => this.#platform.timers.soon(resolve))
     }
   }
 
@@ -122,36 +142,59 @@ export class Materializer {
    */
   async settle(): Promise<void> {
     while (this.#near.count > 0) {
-      if (this.#store.log.isInMemory(this.#near.firstTimerId)) this.#settleFirstFromMemory()
-      else await this.#settleFirstFromDisk()
+      if (!this.#settleFirstFromMemory()) await this.#settleFirstFromDisk()
     }
   }
 
-  /** As `settle`, for a message that was claimed and that the log is too busy to take. */
-  async keepClaimed(message: WaitingMessage): Promise<void> {
-    const source = Buffer.allocUnsafe(message.recordBytes)
-    await this.#store.log.read(source, message.timerId)
-    this.#keep(message, { source, position: 0 })
+  /**
+   * Keeps a message that is in the window, or was claimed, and that only the log has: copies it to
+   * its partition, or to the parked store when it is late. Returns its block.
+   */
+  keep(message: WaitingMessage, at: { source: Buffer; position: number }): number {
+    if (message.deliverTimeMs <= this.#firedMs) {
+      this.#keepLate(message, at)
+      return LOG_BLOCK
+    }
+    const chunk = this.#file(message, at, 'direct')
+    const direct = this.#direct.get(chunk) ?? { part: chunk.beginPart(), block: LOG_BLOCK }
+    this.#direct.set(chunk, direct)
+    // It is in the window already, so the loader must not take it in again.
+    chunk.extendPart(direct.part)
+    if (!this.#blocks.has(direct.block)) direct.block = this.#blocks.add(direct.part, undefined)
+    return direct.block
   }
 
-  #settleFirstFromMemory(): void {
-    const message = this.#takeFirst()
-    if (message === undefined) return
-    const position = this.#store.log.memoryPosition(message.timerId)
-    this.#keep(message, { source: this.#store.log.memory, position })
+  /** As `keep`, with the bytes from disk. */
+  async keepFromLog(message: WaitingMessage): Promise<number> {
+    return this.keep(message, { source: await this.#read(message), position: 0 })
+  }
+
+  /** False when the log's memory has it no more. */
+  #settleFirstFromMemory(): boolean {
+    const message = this.#firstNear()
+    if (message !== undefined) {
+      const { log } = this.#store
+      if (!log.isInMemory(message.timerId)) return false
+      const at = { source: log.memory, position: log.memoryPosition(message.timerId) }
+      this.#window.moveToBlock(this.#near.firstSlot, this.keep(message, at))
+    }
+    this.#near.shift()
+    return true
   }
 
   async #settleFirstFromDisk(): Promise<void> {
-    const message = this.#takeFirst()
-    if (message !== undefined) await this.keepClaimed(message)
+    const message = this.#firstNear()
+    if (message === undefined) return
+    const source = await this.#read(message)
+    this.#window.moveToBlock(this.#near.firstSlot, this.keep(message, { source, position: 0 }))
+    this.#near.shift()
   }
 
-  /** Undefined when it has fired. */
-  #takeFirst(): WaitingMessage | undefined {
+  /** Undefined when the oldest has been claimed, or there is none. */
+  #firstNear(): WaitingMessage | undefined {
     const timerId = this.#near.firstTimerId
     const slot = this.#near.firstSlot
-    this.#near.shift()
-    if (!this.#window.holds(slot, timerId)) return undefined
+    if (timerId === Infinity || !this.#window.holds(slot, timerId)) return undefined
     return {
       timerId,
       deliverTimeMs: this.#window.deliverTimeMs(slot),
@@ -159,10 +202,10 @@ export class Materializer {
     }
   }
 
-  /** It is in the window already, so the loader must not take it in again. */
-  #keep(message: WaitingMessage, at: { source: Buffer; position: number }): void {
-    if (message.deliverTimeMs <= this.#firedMs) this.#keepLate(message, at)
-    else this.#file(message, at, 'direct').markTaken()
+  async #read(message: WaitingMessage): Promise<Buffer> {
+    const source = Buffer.allocUnsafe(message.recordBytes)
+    const got = await this.#store.log.read(source, message.timerId)
+    return source.subarray(0, got)
   }
 
   #file(
@@ -181,7 +224,7 @@ export class Materializer {
   }
 }
 
-interface WaitingMessage {
+export interface WaitingMessage {
   readonly timerId: number
   readonly deliverTimeMs: number
   readonly recordBytes: number

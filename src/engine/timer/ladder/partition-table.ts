@@ -1,5 +1,5 @@
 import { BrokerError } from '../../../core/base/index.ts'
-import { type Files, makeDurableDirectory } from '../../../core/platform/index.ts'
+import { makeDurableDirectory, type Platform } from '../../../core/platform/index.ts'
 import { Chunk } from '../chunk.ts'
 import type { PagePool } from '../page-pool.ts'
 import { type ChunkOrigin, Partition, type PartitionSection } from './partition.ts'
@@ -10,18 +10,18 @@ import { partitionStart, type Rung, rungAt, rungForNew, rungNamed, rungs } from 
  * messages wait.
  */
 export class PartitionTable {
-  readonly #files: Files
+  readonly #platform: Platform
   readonly #pool: PagePool
   readonly #directory: string
   readonly #byRung: readonly Map<number, Partition>[] = rungs.map(() => new Map())
   #nextChunkNumber = 1
-  /** Files that the next durable manifest no longer names. */
+  /** Taken out since the latest snapshot, which still names them. */
   #condemned: Chunk[] = []
-  /** Folders that got a file since the last checkpoint. */
-  readonly #touched = new Set<string>()
+  /** Taken out before the latest snapshot: they may go once it is durable. */
+  #removable: Chunk[] = []
 
-  constructor(files: Files, pool: PagePool, directory: string) {
-    this.#files = files
+  constructor(platform: Platform, pool: PagePool, directory: string) {
+    this.#platform = platform
     this.#pool = pool
     this.#directory = directory
   }
@@ -30,9 +30,11 @@ export class PartitionTable {
     for (const partitions of this.#byRung) yield* partitions.values()
   }
 
-  /** From the next due on. */
-  inOrder(): Partition[] {
-    return [...this.all()].toSorted((a, b) => a.startMs - b.startMs || b.rung.index - a.rung.index)
+  /** Every chunk that may have bytes in memory. */
+  chunks(): Chunk[] {
+    const chunks = [...this.#removable, ...this.#condemned]
+    for (const partition of this.all()) chunks.push(...partition.chunks)
+    return chunks
   }
 
   /** The partition for a new message: the coarsest possible one that is not split already. */
@@ -50,37 +52,36 @@ export class PartitionTable {
     const open = partition.openChunk(origin)
     if (open !== undefined) return open
     const number = this.#nextChunkNumber++
-    const chunk = Chunk.create(this.#files, this.#pool, {
+    const chunk = Chunk.create(this.#platform.files, this.#pool, {
       path: this.#path(partition, number),
       number,
     })
-    this.#touched.add(this.#rungDirectory(partition.rung))
     partition.addChunk(chunk, origin)
     return chunk
   }
 
-  /** Takes a chunk out; its file goes once a manifest without it is durable. */
+  /** Takes a chunk out; its file goes once a snapshot without it is durable. */
   condemnChunk(partition: Partition, chunk: Chunk): void {
     partition.dropChunk(chunk)
     this.#condemned.push(chunk)
   }
 
-  /** Takes a whole partition out. */
-  condemn(partition: Partition): void {
-    for (const chunk of [...partition.chunks]) this.condemnChunk(partition, chunk)
+  /** Takes out a partition that has no chunk left. */
+  drop(partition: Partition): void {
     this.#byRung[partition.rung.index]?.delete(partition.startMs)
   }
 
-  takeCondemned(): readonly Chunk[] {
-    const condemned = this.#condemned
+  /** A snapshot is taken: what was condemned so far is not in it. */
+  beginSnapshot(): void {
+    this.#removable.push(...this.#condemned)
     this.#condemned = []
-    return condemned
   }
 
-  takeTouchedDirectories(): readonly string[] {
-    const touched = [...this.#touched]
-    this.#touched.clear()
-    return touched
+  /** The latest snapshot is durable: the chunks that it does not name. */
+  takeRemovable(): readonly Chunk[] {
+    const removable = this.#removable
+    this.#removable = []
+    return removable
   }
 
   get nextChunkNumber(): number {
@@ -88,9 +89,10 @@ export class PartitionTable {
   }
 
   async makeDirectories(): Promise<void> {
-    await makeDurableDirectory(this.#files, this.#directory)
-    for (const rung of rungs) await this.#files.makeDirectory(this.#rungDirectory(rung))
-    await this.#files.syncDirectory(this.#directory)
+    const { files } = this.#platform
+    await makeDurableDirectory(files, this.#directory)
+    for (const rung of rungs) await files.makeDirectory(this.#rungDirectory(rung))
+    await files.syncDirectory(this.#directory)
   }
 
   /** Opens what a manifest names, and removes what it does not. */
@@ -108,18 +110,19 @@ export class PartitionTable {
         const path = this.#path(partition, chunkSection.number)
         named.add(path)
         const place = { path, section: chunkSection }
-        partition.addChunk(await Chunk.load(this.#files, this.#pool, place), undefined)
+        partition.addChunk(await Chunk.load(this.#platform, this.#pool, place), undefined)
       }
     }
     await this.#removeUnnamed(named)
   }
 
   async #removeUnnamed(named: ReadonlySet<string>): Promise<void> {
+    const { files } = this.#platform
     for (const rung of rungs) {
       const directory = this.#rungDirectory(rung)
-      for (const name of await this.#files.list(directory)) {
+      for (const name of await files.list(directory)) {
         const path = `${directory}/${name}`
-        if (!named.has(path)) await this.#files.remove(path)
+        if (!named.has(path)) await files.remove(path)
       }
     }
   }

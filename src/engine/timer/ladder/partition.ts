@@ -37,18 +37,24 @@ export class Partition {
     return this.chunks.reduce((sum, chunk) => sum + chunk.untakenBytes, 0)
   }
 
+  /** Memory that its messages take in the window. */
+  get blockBytes(): number {
+    return this.chunks.reduce((sum, chunk) => sum + chunk.blockBytes, 0)
+  }
+
   get untakenCount(): number {
     return this.chunks.reduce((sum, chunk) => sum + chunk.untakenCount, 0)
   }
 
-  /** A chunk that was begun to be loaded and has more. */
-  get loading(): Chunk | undefined {
-    return this.chunks.find(chunk => chunk.isLoading && chunk.untakenBytes > 0)
-  }
-
-  /** A chunk of which nothing is in the window. */
-  get waiting(): Chunk | undefined {
-    return this.chunks.find(chunk => !chunk.isLoading && chunk.untakenBytes > 0)
+  /** What is to be loaded or split next: a chunk that was begun to be loaded goes first. */
+  get nextChunk(): Chunk | undefined {
+    let next: Chunk | undefined
+    for (const chunk of this.chunks) {
+      if (chunk.untakenBytes === 0) continue
+      if (chunk.isLoading) return chunk
+      next ??= chunk
+    }
+    return next
   }
 
   /** From here on the chunk takes no more messages: it is being loaded. */

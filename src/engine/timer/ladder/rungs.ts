@@ -19,14 +19,15 @@ export interface Rung {
 
 /**
  * From coarse to fine. New messages go down to the minute; seconds and finer come from splitting.
- * A coarse partition stays in memory long once it is loaded, so it must be small for that.
+ * A coarse partition stays in memory long once it is loaded, so it must be small for that; of the
+ * finer ones, the one that fires and the next one must fit.
  */
 export const rungs: readonly Rung[] = [
   rung(0, '30d', 30 * DAY_MS, { horizonMs: 60 * DAY_MS, loadShare: 1 / 48 }),
   rung(1, '1d', DAY_MS, { horizonMs: 2 * DAY_MS, loadShare: 1 / 24 }),
   rung(2, '1h', HOUR_MS, { horizonMs: 2 * HOUR_MS, loadShare: 1 / 6 }),
-  rung(3, '1min', MINUTE_MS, { horizonMs: -Infinity, loadShare: 1 }),
-  rung(4, '1s', SECOND_MS, { horizonMs: Infinity, loadShare: 1 }),
+  rung(3, '1min', MINUTE_MS, { horizonMs: -Infinity, loadShare: 1 / 2 }),
+  rung(4, '1s', SECOND_MS, { horizonMs: Infinity, loadShare: 1 / 2 }),
   rung(5, '20ms', 20, { horizonMs: Infinity, loadShare: 1 }),
   // All of it is due at once: it is streamed, whatever its size.
   rung(6, '1ms', 1, { horizonMs: Infinity, loadShare: Infinity }),

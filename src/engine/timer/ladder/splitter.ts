@@ -24,9 +24,9 @@ export class Splitter {
 
   /**
    * Does one step on a chunk of the partition. Messages due at or before `firedMs` have been
-   * delivered and are left out.
+   * delivered and are left out. Returns how many were passed over because they are damaged.
    */
-  async step(partition: Partition, chunk: Chunk, firedMs: number): Promise<void> {
+  async step(partition: Partition, chunk: Chunk, firedMs: number): Promise<number> {
     partition.isSplit = true
     partition.seal(chunk)
     let count = 0
@@ -44,8 +44,9 @@ export class Splitter {
         },
       },
     )
-    chunk.moveOn(position, count)
-    if (chunk.untakenBytes === 0) this.#table.condemnChunk(partition, chunk)
+    const lostCount = chunk.moveOn(position, count)
+    if (chunk.isDone) this.#table.condemnChunk(partition, chunk)
+    return lostCount
   }
 
   #move(

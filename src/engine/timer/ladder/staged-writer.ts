@@ -1,32 +1,35 @@
-import type { Log } from '../../../core/platform/index.ts'
+import type { Platform } from '../../../core/platform/index.ts'
 import type { Chunk } from '../chunk.ts'
 import type { PagePool } from '../page-pool.ts'
 import type { PartitionTable } from './partition-table.ts'
 
+/** Pause after a write has failed, before anybody tries again. */
+const FAILED_PAUSE_MS = 500
+
 /** Moves staged messages from memory to their files. One file at a time. */
 export class StagedWriter {
+  readonly #platform: Platform
   readonly #table: PartitionTable
   readonly #pool: PagePool
-  readonly #log: Log
   #running: Promise<void> | undefined
 
-  constructor(table: PartitionTable, pool: PagePool, log: Log) {
+  constructor(platform: Platform, table: PartitionTable, pool: PagePool) {
+    this.#platform = platform
     this.#table = table
     this.#pool = pool
-    this.#log = log
   }
 
   /** Begins to write in the background until less than `bytes` is staged, unless it does already. */
   start(bytes: number, onDone: () => void): void {
     if (this.#running !== undefined) return
-    this.#running = this.keepBelow(bytes)
-      .catch((error: unknown) => {
-        this.#log.error('waiting messages could not be written yet', error)
-      })
-      .finally(() => {
-        this.#running = undefined
-        onDone()
-      })
+    const isOver = (): void => {
+      this.#running = undefined
+      onDone()
+    }
+    this.#running = this.keepBelow(bytes).then(isOver, (error: unknown) => {
+      this.#platform.log.error('waiting messages could not be written yet', error)
+      this.#platform.timers.after(FAILED_PAUSE_MS, isOver)
+    })
   }
 
   async idle(): Promise<void> {
@@ -36,28 +39,31 @@ export class StagedWriter {
   /** Writes, largest first, until less than `bytes` is staged. Not durable yet. */
   async keepBelow(bytes: number): Promise<void> {
     if (this.#pool.stagedBytes < bytes) return
-    const chunks = this.#chunks().toSorted((a, b) => b.file.stagedBytes - a.file.stagedBytes)
-    for (const chunk of chunks) {
+    const chunks = this.#table.chunks().filter(chunk => chunk.file.stagedBytes > 0)
+    for (const chunk of chunks.toSorted((a, b) => b.file.stagedBytes - a.file.stagedBytes)) {
       if (this.#pool.stagedBytes < bytes) return
       await chunk.file.write()
     }
   }
 
-  /** Everything staged before the call is durable when it resolves. */
-  async writeAndSync(): Promise<void> {
-    for (const chunk of this.#chunks()) {
-      if (chunk.file.isDurable) continue
-      await chunk.file.write()
-      await chunk.file.sync()
+  /** Everything that the chunks hold is durable when it resolves, and so are their names. */
+  async writeAndSync(chunks: readonly Chunk[]): Promise<void> {
+    const made: Chunk[] = []
+    for (const chunk of chunks) {
+      if (!chunk.file.isDurable) {
+        await chunk.file.write()
+        await chunk.file.sync()
+      }
+      if (!chunk.file.isNamed) made.push(chunk)
     }
+    for (const directory of new Set(made.map(chunk => chunk.file.directory))) {
+      await this.#platform.files.syncDirectory(directory)
+    }
+    for (const chunk of made) chunk.file.markNamed()
   }
 
-  /** Removes the files of chunks that the durable manifest no longer names. */
+  /** Removes the files of chunks that the durable snapshot does not name. */
   async removeCondemned(): Promise<void> {
-    for (const chunk of this.#table.takeCondemned()) await chunk.file.remove()
-  }
-
-  #chunks(): Chunk[] {
-    return [...this.#table.all()].flatMap(partition => partition.chunks)
+    for (const chunk of this.#table.takeRemovable()) await chunk.file.remove()
   }
 }

@@ -1,13 +1,13 @@
-import { assert } from '../../../core/base/index.ts'
-
 /** Width of the near part: one bucket a millisecond. A power of two. */
 const NEAR_MS = 4096
 const NEAR_MASK = NEAR_MS - 1
 const BITMAP_WORDS = NEAR_MS / 32
 const NONE = -1
 
-/** The bytes of an entry are in the commit log, at its timer id. */
+/** Nothing but the commit log has the message: see `oldestInLog`. */
 export const LOG_BLOCK = 0
+/** Position of an entry whose bytes are in the commit log, at its timer id. */
+export const IN_LOG = 0xffff_ffff
 /** The bytes of an entry are in the parked store, under its timer id. */
 export const PARKED_BLOCK = 0xffff_ffff
 const CAPACITY_FIRST = 4096
@@ -23,7 +23,7 @@ interface Chain {
  * later times lie in blocks of 4,096 ms that are spread over the buckets when their time comes.
  * Adding is O(1), and so is finding what is due. Columns instead of objects: 36 bytes an entry.
  *
- * An entry names where its bytes are: in a loaded block, or in the commit log (block 0).
+ * An entry names where its bytes are: at a position in a loaded block, or in the commit log.
  */
 export class Window {
   readonly #countMax: number
@@ -93,21 +93,26 @@ export class Window {
     return this.#sizes[slot] ?? 0
   }
 
-  /** Number of the loaded block that has the bytes; 0: the commit log, at `timerId`. */
+  /** Number of the block it belongs to, `LOG_BLOCK` or `PARKED_BLOCK`. */
   block(slot: number): number {
     return this.#blocks[slot] ?? 0
+  }
+
+  /** A copy of the message is in a chunk now. */
+  moveToBlock(slot: number, block: number): void {
+    this.#blocks[slot] = block
   }
 
   position(slot: number): number {
     return this.#positions[slot] ?? 0
   }
 
-  /** Least timer id among the entries whose bytes are only in the log; Infinity when there is none. */
+  /** Least timer id among the entries that are read from the log; Infinity when there is none. */
   oldestInLog(): number {
     let oldest = Infinity
     for (let slot = 0; slot < this.#used; slot++) {
       const id = this.#ids[slot] ?? NONE
-      if (id !== NONE && this.#blocks[slot] === LOG_BLOCK && id < oldest) oldest = id
+      if (id !== NONE && this.#positions[slot] === IN_LOG && id < oldest) oldest = id
     }
     return oldest
   }

@@ -98,7 +98,7 @@ export class ParkedStore implements CheckpointParticipant {
     for (const chunkSection of known?.chunks ?? []) {
       const path = this.#path(chunkSection.number)
       named.add(path)
-      const chunk = await Chunk.load(files, this.#pool, { path, section: chunkSection })
+      const chunk = await Chunk.load(this.#platform, this.#pool, { path, section: chunkSection })
       this.#chunks.set(chunk.number, chunk)
       this.#gone.set(chunk.number, new Set(chunkSection.gone))
       await this.#loadChunk(chunk, nowMs, waiting)
@@ -212,7 +212,7 @@ export class ParkedStore implements CheckpointParticipant {
       const range = { position, bytesMax: READ_BYTES }
       position = await readChunk(chunk, range, { visitor, log: this.#platform.log })
     }
-    chunk.take(position, chunk.count)
+    chunk.endPart(chunk.beginPart(), position, chunk.count)
   }
 
   #queueOf(topic: string): ParkedQueue {

@@ -1,0 +1,54 @@
+import type { LoadedPart } from '../chunk.ts'
+
+const CAPACITY_FIRST = 1024
+
+/**
+ * Messages of chunks that are done with although the fire position has not reached their deliver
+ * time: another one, due earlier, still waits. A snapshot names them, or they would fire again
+ * after a crash. Few, as a rule: what fires is nearly in the order of deliver times, and a part of
+ * a chunk that is over as a whole needs no names.
+ */
+export class FiredAhead {
+  #count = 0
+  #deliverTimesMs = new Float64Array(CAPACITY_FIRST)
+  #timerIds = new Float64Array(CAPACITY_FIRST)
+  #parts: LoadedPart[] = []
+
+  push(deliverTimeMs: number, timerId: number, part: LoadedPart): void {
+    if (this.#count === this.#timerIds.length) this.#grow()
+    this.#deliverTimesMs[this.#count] = deliverTimeMs
+    this.#timerIds[this.#count] = timerId
+    this.#parts[this.#count] = part
+    this.#count++
+  }
+
+  /** Forgets those due up to the fire position, or of parts that are over; returns the others. */
+  settle(firedMs: number): number[] {
+    const timerIds: number[] = []
+    let kept = 0
+    for (let index = 0; index < this.#count; index++) {
+      const deliverTimeMs = this.#deliverTimesMs[index] ?? 0
+      const timerId = this.#timerIds[index] ?? 0
+      const part = this.#parts[index]
+      if (part === undefined || part.isOver || deliverTimeMs <= firedMs) continue
+      this.#deliverTimesMs[kept] = deliverTimeMs
+      this.#timerIds[kept] = timerId
+      this.#parts[kept] = part
+      kept++
+      timerIds.push(timerId)
+    }
+    this.#count = kept
+    this.#parts.length = kept
+    return timerIds
+  }
+
+  #grow(): void {
+    const capacity = this.#timerIds.length * 2
+    const deliverTimesMs = new Float64Array(capacity)
+    const timerIds = new Float64Array(capacity)
+    deliverTimesMs.set(this.#deliverTimesMs)
+    timerIds.set(this.#timerIds)
+    this.#deliverTimesMs = deliverTimesMs
+    this.#timerIds = timerIds
+  }
+}
