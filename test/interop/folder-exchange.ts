@@ -49,13 +49,21 @@ interface History {
   readonly sent: Map<string, Sent>
   /** By the group that goes on from server to server. */
   readonly received: Received[]
+  /** How many of them each server sent, turn by turn. */
+  readonly servedCounts: number[]
   readonly problems: string[]
 }
 
 export async function testFolderExchange(test: FolderExchange): Promise<void> {
   const { servers, report, workFolder } = test
   const name = `a folder goes ${servers.join(' → ')}`
-  const history: History = { plan: [], sent: new Map(), received: [], problems: [] }
+  const history: History = {
+    plan: [],
+    sent: new Map(),
+    received: [],
+    servedCounts: [],
+    problems: [],
+  }
   mkdirSync(workFolder, { recursive: true })
   for (const [turn, kind] of servers.entries()) {
     const request = {
@@ -74,7 +82,10 @@ export async function testFolderExchange(test: FolderExchange): Promise<void> {
   }
   judgeHistory(history)
   if (history.problems.length > 0) report.fail(name, history.problems)
-  else report.pass(`${name}, and each of ${history.plan.length} messages is served once`)
+  else {
+    const counts = history.servedCounts.join(' + ')
+    report.pass(`${name}, and each of ${history.plan.length} messages is served once (${counts})`)
+  }
 }
 
 interface Turn {
@@ -99,6 +110,8 @@ async function takeTurn(test: FolderExchange, history: History, turn: Turn): Pro
     isWarmedUp: isFirst,
     timeoutMs: CONSUME_MS + levelDelayMs(test.farLevel),
   })
+  const earlierCount = history.servedCounts.reduce((sum, count) => sum + count, 0)
+  history.servedCounts.push(history.received.length - earlierCount)
   await readAgain(test, history, turn)
   if (turn.isLast) return
   const left = makePlan(`turn${turn.turn}-left`, leftBehind(test.farLevel))
