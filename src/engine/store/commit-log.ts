@@ -9,7 +9,7 @@ import {
   type RecordDraft,
 } from '../../model/message/index.ts'
 import { LogBuffer } from './log-buffer.ts'
-import { SegmentFiles } from './segment-files.ts'
+import type { SegmentFiles } from './segment-files.ts'
 import type { StoreOptions } from './store-options.ts'
 
 /** Marks the unused end of a segment: its length and a magic number. */

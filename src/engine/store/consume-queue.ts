@@ -1,5 +1,5 @@
 import { assert, readInt64Loose, writeInt64 } from '../../core/base/index.ts'
-import type { Files } from '../../core/platform/index.ts'
+import type { Files, Log } from '../../core/platform/index.ts'
 import { SegmentFiles } from './segment-files.ts'
 import type { TopicApplier } from './topic-applier.ts'
 
@@ -14,6 +14,8 @@ const AT_TAGS = 12
 const TAIL_UNITS_FIRST = 16
 /** A tail of this many units is written to the file before the next checkpoint. */
 const TAIL_UNITS_LONG = 4096
+/** True units are looked for behind so many that are not: more than two sectors hold. */
+const DAMAGED_UNITS_MAX = 64
 
 /** Fills the place of units that are not there any more, as Apache marks it. */
 export const PADDING_SIZE = 0x7fff_ffff
@@ -40,6 +42,8 @@ export class ConsumeQueue {
   #syncedCount = 0
   #minOffset = 0
   #writing: Promise<void> | undefined
+  /** Set while the file holds units behind `#writtenCount` that are not true. */
+  #mustCut = false
 
   constructor(parts: {
     files: Files
@@ -93,10 +97,25 @@ export class ConsumeQueue {
     this.#tailCount++
   }
 
-  /** Keeps the numbering where a message is missing: a unit that no reader takes for one. */
-  appendPadding(): void {
-    this.appendUnit(0, PADDING_SIZE, 0)
+  /**
+   * Keeps the numbering where a message is missing: a unit that no reader takes for one, with the
+   * place of the next message, since places must not decrease.
+   */
+  appendPadding(nextCommitLogOffset: number): void {
+    this.appendUnit(nextCommitLogOffset, PADDING_SIZE, 0)
     this.nextOffset++
+  }
+
+  /** Forgets the units from `offset` on, because the log says that they are not true. */
+  rewind(offset: number): void {
+    this.#tailCount = Math.max(0, offset - this.#writtenCount)
+    if (offset < this.#writtenCount) {
+      this.#writtenCount = offset
+      this.#syncedCount = Math.min(this.#syncedCount, offset)
+      this.#minOffset = Math.min(this.#minOffset, offset)
+      this.#mustCut = true
+    }
+    this.nextOffset = offset
   }
 
   /** Whether units from `offset` on are in memory. */
@@ -160,6 +179,10 @@ export class ConsumeQueue {
   }
 
   async #writeTailOnce(): Promise<void> {
+    if (this.#mustCut) {
+      await this.#segments.cut(this.#writtenCount * UNIT_BYTES)
+      this.#mustCut = false
+    }
     if (this.#segments.isEmpty) await this.#padStart()
     const count = this.#tailCount
     const bytes = this.#tail.subarray(0, count * UNIT_BYTES)
@@ -176,10 +199,7 @@ export class ConsumeQueue {
   /** Fills the first file up to where this queue begins, so that a reader finds no hole. */
   async #padStart(): Promise<void> {
     const base = this.#segments.baseOf(this.#writtenCount * UNIT_BYTES)
-    const padding = Buffer.alloc(this.#writtenCount * UNIT_BYTES - base)
-    for (let position = 0; position < padding.length; position += UNIT_BYTES) {
-      padding.writeInt32BE(PADDING_SIZE, position + AT_SIZE)
-    }
+    const padding = paddingUnits(this.#writtenCount - base / UNIT_BYTES, 0)
     if (padding.length > 0) await this.#segments.write([padding], base)
   }
 
@@ -191,32 +211,56 @@ export class ConsumeQueue {
 
   /**
    * Finds how many units are there that belong to log offsets below `commitLogEnd`, and forgets
-   * the rest: recovery applies those again.
+   * the rest: recovery applies those again. Units that went bad in between become padding.
    */
-  async load(known: {
-    commitLogMin: number
-    commitLogEnd: number
-    isRecordOf: RecordCheckOfUnit
-  }): Promise<void> {
-    const { commitLogEnd, isRecordOf } = known
+  async load(known: KnownLog): Promise<void> {
     await this.#segments.load()
     if (this.#segments.isEmpty) return
     await this.#segments.completeLengths()
     const first = this.#segments.firstOffset / UNIT_BYTES
     const limit = this.#segments.endOffset / UNIT_BYTES
-    let count = await this.#partition(
-      first,
-      limit,
-      unit => unit.size(0) > 0 && unit.commitLogOffset(0) < commitLogEnd,
-    )
-    // A torn page can look like an older unit: the record it names must be this very one.
-    while (count > first && !(await this.#isUnitTrue(count - 1, isRecordOf))) count--
-    await this.#segments.cut(count * UNIT_BYTES)
+    let count = first
+    let next: number | undefined = first
+    while (next !== undefined) {
+      const from = count
+      count = await this.#partition(next, limit, unit => isBelow(unit, known.commitLogEnd))
+      // A torn page can look like an older unit: the record it names must be this very one.
+      while (count > from && !(await this.#isUnitTrue(count - 1, known))) count--
+      next = await this.#passDamage(count, limit, known)
+    }
+    if (!known.isClean) await this.#segments.cut(count * UNIT_BYTES)
     this.#writtenCount = count
     this.#syncedCount = count
     this.nextOffset = count
     this.#minOffset = first
     await this.trim(known.commitLogMin)
+  }
+
+  /**
+   * Where true units go on behind some that are not, as when bits went bad; those become padding.
+   * `undefined` when none follow, as at the end.
+   */
+  async #passDamage(from: number, limit: number, known: KnownLog): Promise<number | undefined> {
+    const end = Math.min(limit, from + DAMAGED_UNITS_MAX)
+    for (let next = from + 1; next < end; next++) {
+      const unit = await this.#readUnitsFromFile(next, 1)
+      const place = unit.commitLogOffset(0)
+      const isNamed = isBelow(unit, known.commitLogEnd) && unit.size(0) !== PADDING_SIZE
+      if (!isNamed || place < known.commitLogMin) continue
+      if (!(await known.isRecordOf(place, this, next))) continue
+      known.log.error('units of a queue are damaged; their messages are passed over', undefined, {
+        file: this.#segments.pathOf(this.#segments.baseOf(from * UNIT_BYTES)),
+        topic: this.topic,
+        queueId: this.queueId,
+        fromOffset: from,
+        toOffset: next,
+      })
+      const padding = paddingUnits(next - from, place)
+      await this.#segments.writeAcross(padding, from * UNIT_BYTES)
+      await this.#segments.sync()
+      return next
+    }
+    return undefined
   }
 
   /** Behind the last record that the files know, whatever comes after it; 0 for none. */
@@ -235,7 +279,8 @@ export class ConsumeQueue {
   async trim(commitLogMin: number): Promise<void> {
     const first = Math.max(this.#minOffset, this.#segments.firstOffset / UNIT_BYTES)
     this.#minOffset = await this.#partition(first, this.maxOffset, unit => {
-      return unit.commitLogOffset(0) < commitLogMin || unit.size(0) === PADDING_SIZE
+      const place = unit.commitLogOffset(0)
+      return place < commitLogMin || (place === 0 && unit.size(0) === PADDING_SIZE)
     })
     await this.#segments.removeBefore(this.#minOffset * UNIT_BYTES)
   }
@@ -254,10 +299,15 @@ export class ConsumeQueue {
     await this.#segments.removeAll()
   }
 
-  async #isUnitTrue(offset: number, isRecordOf: RecordCheckOfUnit): Promise<boolean> {
+  async #isUnitTrue(offset: number, known: KnownLog): Promise<boolean> {
     const unit = await this.#readUnitsFromFile(offset, 1)
+    if (!isBelow(unit, known.commitLogEnd)) return false
     if (unit.size(0) === PADDING_SIZE) return true
-    return isRecordOf(unit.commitLogOffset(0), this, offset)
+    const place = unit.commitLogOffset(0)
+    if (place >= known.commitLogMin) return known.isRecordOf(place, this, offset)
+    // Its record is gone from the log: then all that can be said is that places increase.
+    if (offset * UNIT_BYTES === this.#segments.firstOffset) return true
+    return place > (await this.#readUnitsFromFile(offset - 1, 1)).commitLogOffset(0)
   }
 
   async #readUnitsFromFile(offset: number, count: number): Promise<UnitBlock> {
@@ -287,12 +337,35 @@ export class ConsumeQueue {
   }
 }
 
-/** Tells whether the log record at `commitLogOffset` is message `queueOffset` of the queue. */
-export type RecordCheckOfUnit = (
-  commitLogOffset: number,
-  queue: ConsumeQueue,
-  queueOffset: number,
-) => Promise<boolean>
+/** What `load` needs to know of the log. */
+export interface KnownLog {
+  readonly commitLogMin: number
+  /** Units of records from here on are made again. */
+  readonly commitLogEnd: number
+  /** After a clean stop nothing lies behind the last true unit. */
+  readonly isClean: boolean
+  readonly log: Log
+  /** Tells whether the log record at `commitLogOffset` is message `queueOffset` of the queue. */
+  readonly isRecordOf: (
+    commitLogOffset: number,
+    queue: ConsumeQueue,
+    queueOffset: number,
+  ) => Promise<boolean>
+}
+
+function isBelow(unit: UnitBlock, commitLogEnd: number): boolean {
+  const place = unit.commitLogOffset(0)
+  return unit.size(0) > 0 && place >= 0 && place < commitLogEnd
+}
+
+function paddingUnits(count: number, commitLogOffset: number): Buffer {
+  const padding = Buffer.alloc(count * UNIT_BYTES)
+  for (let position = 0; position < padding.length; position += UNIT_BYTES) {
+    writeInt64(padding, commitLogOffset, position + AT_OFFSET)
+    padding.writeInt32BE(PADDING_SIZE, position + AT_SIZE)
+  }
+  return padding
+}
 
 /** Some consecutive units of a queue. */
 export class UnitBlock {

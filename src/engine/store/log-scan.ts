@@ -1,13 +1,13 @@
 import type { Log } from '../../core/platform/index.ts'
 import { readInt64Loose } from '../../core/base/index.ts'
-import { checkRecord, RECORD_COMMIT_LOG_OFFSET, recordSize } from '../../model/message/index.ts'
+import {
+  checkRecord,
+  RECORD_COMMIT_LOG_OFFSET,
+  RECORD_SIZE_MIN_BYTES,
+} from '../../model/message/index.ts'
 import type { SegmentFiles } from './segment-files.ts'
 
 const BLOCK_BYTES = 4 * 1024 * 1024
-const SECTOR_BYTES = 512
-/** Smallest record that can exist. */
-const RECORD_BYTES_MIN = 91
-const SIZE_AND_MAGIC_BYTES = 8
 
 export interface ScanVisitor {
   /** A whole, checked record. `source` is valid during the call only. */
@@ -28,9 +28,9 @@ export interface ScanResult {
 /**
  * Reads the log from `fromOffset` to its end, record by record.
  *
- * A record that was not written whole (a sector of it is still zeros) ends the log: nothing behind
- * it was answered, since a flush is answered as a whole. Any other damage is bits gone bad: it is
- * reported with its range, and the scan goes on at the next whole record.
+ * The log ends where nothing was written, or where a record is damaged and none follows that is
+ * whole: that one was not written to its end, so it was never answered. Damage with whole records
+ * behind it is reported with its range and passed over: those behind it may have been answered.
  */
 export async function scanLog(
   segments: SegmentFiles,
@@ -41,23 +41,27 @@ export async function scanLog(
   const damaged: { from: number; to: number }[] = []
   for (;;) {
     const step = await scan.next(parts.visitor)
-    if (step.kind === 'end') return { endOffset: scan.offset, isTorn: step.isTorn, damaged }
-    if (step.kind === 'damaged') {
-      const range = { from: step.from, to: step.to }
-      damaged.push(range)
-      const file = segments.pathOf(segments.baseOf(step.from))
-      parts.log.error('the commit log is damaged; the range was passed over', undefined, {
-        file,
-        fromOffset: step.from,
-        toOffset: step.to,
-        reason: step.reason,
-      })
+    if (step.kind === 'block') continue
+    const file = segments.pathOf(segments.baseOf(scan.offset))
+    if (step.kind === 'end') {
+      const { reason = '' } = step
+      const place = { file, fromOffset: scan.offset, reason }
+      if (step.isTorn) parts.log.warn('the end of the commit log was cut off', place)
+      return { endOffset: scan.offset, isTorn: step.isTorn, damaged }
     }
+    const { from, to, reason } = step
+    damaged.push({ from, to })
+    parts.log.error('the commit log is damaged; the range was passed over', undefined, {
+      file: segments.pathOf(segments.baseOf(from)),
+      fromOffset: from,
+      toOffset: to,
+      reason,
+    })
   }
 }
 
 type Step =
-  | { readonly kind: 'end'; readonly isTorn: boolean }
+  | { readonly kind: 'end'; readonly isTorn: boolean; readonly reason?: string }
   | {
       readonly kind: 'damaged'
       readonly from: number
@@ -81,10 +85,9 @@ class Scan {
 
   /** Visits records up to the end of one block, of the log, or of what can be read. */
   async next(visitor: ScanVisitor): Promise<Step> {
-    const segmentEnd = this.#segments.baseOf(this.offset) + this.#segments.segmentBytes
-    const wanted = Math.min(this.#block.length, segmentEnd - this.offset)
-    const got = await this.#segments.read(this.#block.subarray(0, wanted), this.offset)
+    const got = await this.#readBlock(this.offset)
     if (got === 0) return { kind: 'end', isTorn: false }
+    const segmentEnd = this.#segmentEnd(this.offset)
     const isLastOfSegment = this.offset + got === segmentEnd
     let position = 0
     while (position < got) {
@@ -92,17 +95,19 @@ class Scan {
       if (isCut && position > 0) break
       const check = checkRecord(this.#block, position, got)
       if (check.kind === 'end') {
-        return this.#atEnd(position, got)
+        this.offset += position
+        return { kind: 'end', isTorn: !isZero(this.#block, position, got) }
       }
       if (check.kind === 'blank') {
         this.offset = segmentEnd
         await visitor.blockDone()
         return { kind: 'block' }
       }
-      const isMisplaced =
-        check.kind === 'record' && this.#statedOffset(position) !== this.offset + position
-      if (check.kind === 'damaged' || isMisplaced) {
-        return this.#atDamage(position, got, check.kind === 'damaged' ? check.reason : 'misplaced')
+      const damage = check.kind === 'damaged' ? check.reason : this.#misplacement(position)
+      if (damage !== undefined) {
+        // Looked at once more with a whole block behind it.
+        if (position === 0) return this.#passOver(damage)
+        break
       }
       visitor.record(this.#block, position, this.offset + position)
       position += check.kind === 'record' ? check.size : 0
@@ -112,50 +117,57 @@ class Scan {
     return { kind: 'block' }
   }
 
+  /** Fills the block from `offset`, up to the end of the segment. */
+  #readBlock(offset: number): Promise<number> {
+    const wanted = Math.min(this.#block.length, this.#segmentEnd(offset) - offset)
+    return this.#segments.read(this.#block.subarray(0, wanted), offset)
+  }
+
+  #segmentEnd(offset: number): number {
+    return this.#segments.baseOf(offset) + this.#segments.segmentBytes
+  }
+
+  #misplacement(position: number): string | undefined {
+    return this.#statedOffset(position) === this.offset + position ? undefined : 'misplaced'
+  }
+
   #statedOffset(position: number): number {
     return readInt64Loose(this.#block, position + RECORD_COMMIT_LOG_OFFSET)
   }
 
-  /** Zeros: the end, unless whole records follow (their lost neighbour was never answered). */
-  #atEnd(position: number, got: number): Step {
-    this.offset += position
-    const isTorn = this.#block.subarray(position, got).some(byte => byte !== 0)
-    return { kind: 'end', isTorn }
-  }
-
-  #atDamage(position: number, got: number, reason: string): Step {
-    const from = this.offset + position
-    if (this.#looksTorn(position, got)) {
-      this.offset = from
-      return { kind: 'end', isTorn: true }
-    }
-    for (let next = position + 1; next + RECORD_BYTES_MIN <= got; next++) {
-      if (this.#statedOffset(next) !== this.offset + next) continue
-      if (checkRecord(this.#block, next, got).kind !== 'record') continue
-      const to = this.offset + next
-      this.offset = to
-      return { kind: 'damaged', from, to, reason }
-    }
-    // Nothing whole follows: this was the last record.
-    this.offset = from
-    return { kind: 'end', isTorn: true }
+  async #passOver(reason: string): Promise<Step> {
+    const from = this.offset
+    const to = await this.#nextWhole(from + 1)
+    if (to === undefined) return { kind: 'end', isTorn: true, reason }
+    this.offset = to
+    return { kind: 'damaged', from, to, reason }
   }
 
   /**
-   * Whether a sector that the record reaches into holds nothing but zeros, as if never written.
-   * (Its first sector shows as the end of the log instead, since its size is missing then.)
+   * Where the next whole record lies, from `offset` on. A block of zeros ends the search in a
+   * segment: no record is as long.
    */
-  #looksTorn(position: number, got: number): boolean {
-    const claimed = recordSize(this.#block, position)
-    const isPlausible = claimed >= RECORD_BYTES_MIN && claimed <= this.#recordBytesMax
-    const recordEnd = position + (isPlausible ? claimed : RECORD_BYTES_MIN)
-    const inSector = (this.offset + position) % SECTOR_BYTES
-    let start = position + SECTOR_BYTES - inSector
-    if (start - position < SIZE_AND_MAGIC_BYTES && isZero(this.#block, position, start)) return true
-    for (; start < recordEnd && start < got; start += SECTOR_BYTES) {
-      if (isZero(this.#block, start, Math.min(got, start + SECTOR_BYTES))) return true
+  async #nextWhole(offset: number): Promise<number | undefined> {
+    let start = offset
+    while (start < this.#segments.endOffset) {
+      const got = await this.#readBlock(start)
+      const found = this.#firstWholeIn(start, got)
+      if (found !== undefined) return found
+      const segmentEnd = this.#segmentEnd(start)
+      const isLast = got < this.#block.length || start + got === segmentEnd
+      const isOver = isLast || isZero(this.#block, 0, got)
+      // What may reach over the block's end is looked at again at the start of the next one.
+      start = isOver ? segmentEnd : start + got - this.#recordBytesMax
     }
-    return false
+    return undefined
+  }
+
+  #firstWholeIn(start: number, got: number): number | undefined {
+    for (let position = 0; position + RECORD_SIZE_MIN_BYTES <= got; position++) {
+      if (this.#statedOffset(position) !== start + position) continue
+      if (checkRecord(this.#block, position, got).kind === 'record') return start + position
+    }
+    return undefined
   }
 }
 

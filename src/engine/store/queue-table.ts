@@ -1,4 +1,5 @@
-import type { Files } from '../../core/platform/index.ts'
+import { BrokerError } from '../../core/base/index.ts'
+import type { Files, Log } from '../../core/platform/index.ts'
 import { ConsumeQueue } from './consume-queue.ts'
 import type { TopicApplier } from './topic-applier.ts'
 
@@ -54,6 +55,16 @@ export class QueueTable {
   *all(): Generator<ConsumeQueue> {
     for (const queues of this.#topics.values()) {
       for (const queue of queues) if (queue !== undefined) yield queue
+    }
+  }
+
+  /** Writes out the units of queues that hold many in memory; what fails is tried again later. */
+  async writeLongTails(log: Log): Promise<void> {
+    try {
+      for (const queue of this.all()) if (queue.isTailLong) await queue.writeTail()
+    } catch (error) {
+      if (!(error instanceof BrokerError)) throw error
+      log.warn('queue units could not be written yet', { reason: error.message })
     }
   }
 

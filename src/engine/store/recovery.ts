@@ -8,7 +8,9 @@ import {
   recordQueueId,
   recordQueueOffset,
   recordSize,
+  recordSysFlag,
   recordTopic,
+  SYS_FLAG,
   tagsCodeOf,
 } from '../../model/message/index.ts'
 import type { ConsumeQueue } from './consume-queue.ts'
@@ -18,36 +20,68 @@ import type { SegmentFiles } from './segment-files.ts'
 import type { StoreOptions } from './store-options.ts'
 import type { AppliedRecord, CheckpointParticipant } from './topic-applier.ts'
 
+/** A queue number beyond it is not one: Apache's limit is far below. */
+const QUEUE_ID_MAX = 65_535
+/** A larger jump of queue offsets is no loss of messages but a log that does not fit its queues. */
+const GAP_UNITS_MAX = 1_000_000
+
 export interface RecoveryParts {
   readonly platform: Platform
   readonly options: StoreOptions
   readonly segments: SegmentFiles
   readonly queues: QueueTable
   readonly participants: readonly CheckpointParticipant[]
+  /** The last stop was clean, and ours. */
+  readonly isClean: boolean
   /** Told of each published record found: that timer has fired. */
   readonly published: (timerId: number) => void
 }
 
+/** Log offsets below which records need not be applied again: by queues, and by participants. */
+export interface KnownOffsets {
+  readonly queues: number
+  readonly participants: number
+}
+
 /**
- * Brings queues and timers to agreement with the log: what is below `fromOffset` is in the files
- * already, everything behind it is applied again. Returns where the log ends.
+ * Brings queues and timers to agreement with the log: what they do not know is applied again.
+ * Returns where the log ends.
+ *
+ * @throws BrokerError `STORE_DAMAGED` when the log ends before what the last checkpoint knew
  */
-export async function recover(parts: RecoveryParts, fromOffset: number): Promise<ScanResult> {
+export async function recover(parts: RecoveryParts, known: KnownOffsets): Promise<ScanResult> {
+  const { segments, platform } = parts
+  const fromOffset = scanStart(parts, known)
+  if (fromOffset > segments.endOffset) {
+    throw new BrokerError('STORE_DAMAGED', {
+      directory: segments.directory,
+      endOffset: segments.endOffset,
+      checkpointOffset: fromOffset,
+      reason: 'the end of the commit log is missing',
+    })
+  }
   for (const queue of parts.queues.all()) {
     await queue.load({
-      commitLogMin: parts.segments.firstOffset,
-      commitLogEnd: fromOffset,
+      commitLogMin: segments.firstOffset,
+      commitLogEnd: known.queues,
+      isClean: parts.isClean,
+      log: platform.log,
       isRecordOf: (offset, candidate, queueOffset) =>
         isRecordOf(parts, offset, { queue: candidate, queueOffset }),
     })
   }
-  const result = await scanLog(parts.segments, fromOffset, {
-    visitor: new ApplyAgain(parts),
-    log: parts.platform.log,
+  const result = await scanLog(segments, fromOffset, {
+    visitor: new ApplyAgain(parts, known),
+    log: platform.log,
     recordBytesMax: parts.options.recordBytesMax,
   })
-  if (!parts.segments.isEmpty) await parts.segments.cut(result.endOffset)
+  if (!segments.isEmpty) await segments.cut(result.endOffset)
   return result
+}
+
+/** Where the log is read from: what everybody knows, and what the log no longer has, lies below. */
+export function scanStart(parts: RecoveryParts, known: KnownOffsets): number {
+  return Math.max(Math.min(known.queues, known.participants), parts.segments.firstOffset)
 }
 
 /**
@@ -69,8 +103,6 @@ async function isRecordOf(
   commitLogOffset: number,
   unit: { queue: ConsumeQueue; queueOffset: number },
 ): Promise<boolean> {
-  // The log may have lost its oldest segments since; such units are trimmed, not doubted.
-  if (commitLogOffset < parts.segments.firstOffset) return true
   const head = Buffer.alloc(4)
   if ((await parts.segments.read(head, commitLogOffset)) < head.length) return false
   const size = recordSize(head, 0)
@@ -88,6 +120,7 @@ async function isRecordOf(
 /** Applies each record as it was applied when it was new, and notes what has fired. */
 class ApplyAgain {
   readonly #parts: RecoveryParts
+  readonly #known: KnownOffsets
   readonly #record: AppliedRecord = {
     queue: undefined as never,
     commitLogOffset: 0,
@@ -98,59 +131,85 @@ class ApplyAgain {
     position: 0,
   }
 
-  constructor(parts: RecoveryParts) {
+  constructor(parts: RecoveryParts, known: KnownOffsets) {
     this.#parts = parts
+    this.#known = known
   }
 
   record(source: Buffer, position: number, commitLogOffset: number): void {
+    if (hasNoUnit(recordSysFlag(source, position))) return
+    const isNew = commitLogOffset >= this.#known.participants
     const properties = recordProperties(source, position)
-    this.#notePublished(properties)
-    const queue = this.#parts.queues.get(
-      recordTopic(source, position),
-      recordQueueId(source, position),
-    )
-    const queueOffset = recordQueueOffset(source, position)
-    if (queueOffset < queue.nextOffset) return // the queue knows it already
-    if (queueOffset > queue.nextOffset) this.#passGap(queue, queueOffset)
+    if (isNew) this.#notePublished(properties)
+    const queueId = recordQueueId(source, position)
+    if (queueId < 0 || queueId > QUEUE_ID_MAX) return
+    const queue = this.#parts.queues.get(recordTopic(source, position), queueId)
     const record = this.#record
     record.queue = queue
     record.commitLogOffset = commitLogOffset
     record.sizeBytes = recordSize(source, position)
-    record.queueOffset = queueOffset
+    record.queueOffset = recordQueueOffset(source, position)
     record.source = source
     record.position = position
     record.tagsCode =
       queue.applier?.tagsCodeOf(source, position) ??
       tagsCodeOf(findProperty(properties, PROPERTY.TAGS))
+    this.#index(record)
+    if (isNew) queue.applier?.apply(record)
+  }
+
+  /** Gives the record its unit, unless the queue's file has it. */
+  #index(record: AppliedRecord): void {
+    const { queue, queueOffset, commitLogOffset } = record
+    if (commitLogOffset < this.#known.queues) return
+    if (queueOffset < queue.nextOffset) {
+      // All of its units belong to older records, so those from here on cannot be true.
+      this.#parts.platform.log.warn('a queue is taken back to where the log says it was', {
+        topic: queue.topic,
+        queueId: queue.queueId,
+        fromOffset: queueOffset,
+        toOffset: queue.nextOffset,
+      })
+      queue.rewind(queueOffset)
+    }
+    if (queueOffset > queue.nextOffset) this.#passGap(queue, record)
     queue.appendUnit(commitLogOffset, record.sizeBytes, record.tagsCode)
     queue.nextOffset = queueOffset + 1
-    queue.applier?.apply(record)
   }
 
   async blockDone(): Promise<void> {
-    for (const queue of this.#parts.queues.all()) if (queue.isTailLong) await queue.writeTail()
+    await this.#parts.queues.writeLongTails(this.#parts.platform.log)
     for (const participant of this.#parts.participants) await participant.relieve()
   }
 
   #notePublished(properties: string): void {
     const timerId = findProperty(properties, PROPERTY.ORRERY_TIMER_ID)
-    if (timerId !== undefined) this.#parts.published(Number(timerId))
+    if (timerId !== undefined && /^\d{1,15}$/.test(timerId)) this.#parts.published(Number(timerId))
   }
 
   /** Messages of this queue are missing: from a damaged range, or before the log's first record. */
-  #passGap(queue: ConsumeQueue, queueOffset: number): void {
+  #passGap(queue: ConsumeQueue, record: AppliedRecord): void {
+    const { queueOffset, commitLogOffset } = record
     if (queue.maxOffset === 0) {
       queue.startAt(queueOffset)
       return
     }
-    this.#parts.platform.log.error('messages of a queue are missing in the log', undefined, {
+    const gap = {
       topic: queue.topic,
       queueId: queue.queueId,
       fromOffset: queue.nextOffset,
       toOffset: queueOffset,
-    })
-    for (let offset = queue.nextOffset; offset < queueOffset; offset++) queue.appendPadding()
+    }
+    if (queueOffset - queue.nextOffset > GAP_UNITS_MAX) throw new BrokerError('STORE_DAMAGED', gap)
+    this.#parts.platform.log.error('messages of a queue are missing in the log', undefined, gap)
+    while (queue.nextOffset < queueOffset) queue.appendPadding(commitLogOffset)
   }
+}
+
+/** Apache's half and rolled back messages have no place in a queue, though they name one. */
+function hasNoUnit(sysFlag: number): boolean {
+  const kind = sysFlag & SYS_FLAG.TRANSACTION_MASK
+  return kind === SYS_FLAG.TRANSACTION_PREPARED || kind === SYS_FLAG.TRANSACTION_ROLLBACK
 }
 
 /** A store that was made with another segment length cannot be read with this one. */

@@ -4,9 +4,8 @@ import {
   makeDurableDirectory,
   type Platform,
 } from '../../core/platform/index.ts'
-import { checkRecord, recordSize, type RecordDraft } from '../../model/message/index.ts'
+import type { RecordDraft } from '../../model/message/index.ts'
 import {
-  exportsCrc,
   hasAbortFile,
   removeAbortFile,
   writeAbortFile,
@@ -17,11 +16,19 @@ import { Applier } from './applier.ts'
 import { Checkpointer } from './checkpointer.ts'
 import { CommitLog } from './commit-log.ts'
 import type { ConsumeQueue } from './consume-queue.ts'
+import { isForeignFolder } from './foreign-folder.ts'
 import { type Manifest, ManifestFile } from './manifest.ts'
 import { offsetByTime, storeTimeOf } from './offset-by-time.ts'
 import { type QueueRead, type QueueReadRequest, readQueue } from './queue-reader.ts'
 import { QueueTable } from './queue-table.ts'
-import { checkSegmentLength, offsetKnownToQueues, recover, type RecoveryParts } from './recovery.ts'
+import { readRecord } from './record-reader.ts'
+import {
+  checkSegmentLength,
+  offsetKnownToQueues,
+  recover,
+  type RecoveryParts,
+  scanStart,
+} from './recovery.ts'
 import { RepeatedWork } from './repeated-work.ts'
 import { Retention, type RetentionFence } from './retention.ts'
 import { SegmentFiles } from './segment-files.ts'
@@ -59,6 +66,8 @@ export class Store {
   #checkpointer: Checkpointer | undefined
   #retention: Retention | undefined
   #lastQueueOffset = 0
+  /** Of the newest manifest on disk. */
+  #generation: number
   #isForeign = false
   #isStopping = false
   #isStopped = false
@@ -77,6 +86,7 @@ export class Store {
     this.#segments = parts.segments
     this.#manifestFile = parts.manifestFile
     this.#manifest = parts.manifest
+    this.#generation = parts.manifest?.generation ?? 0
     this.#queues = new QueueTable(
       parts.platform.files,
       `${parts.options.directory}/consumequeue`,
@@ -86,7 +96,9 @@ export class Store {
     this.#applier.onApplied(() => this.#waiters.settle(this.appliedOffset))
     const { directory, diskFreeBytesMin } = parts.options
     this.#space = new SpaceWatch(parts.platform, directory, diskFreeBytesMin)
-    this.#tailWriting = new RepeatedWork(parts.platform, TAIL_LOOK_MS, () => this.#writeLongTails())
+    this.#tailWriting = new RepeatedWork(parts.platform, TAIL_LOOK_MS, () =>
+      this.#queues.writeLongTails(parts.platform.log),
+    )
   }
 
   /**
@@ -146,15 +158,12 @@ export class Store {
    * timer stores read their files; `recover` finds the end of the log.
    */
   async findForeign(): Promise<boolean> {
-    const cleanStop = this.#manifest?.cleanStop
-    if (this.#manifest === undefined) this.#isForeign = !this.#segments.isEmpty
-    else if (cleanStop !== undefined) {
-      const crc = await exportsCrc(this.#platform.files, this.#options.directory)
-      const head = Buffer.alloc(8)
-      const got = await this.#segments.read(head, cleanStop.endOffset)
-      const hasMore = got === head.length && recordSize(head, 0) !== 0
-      this.#isForeign = crc !== cleanStop.exportsCrc || hasMore
-    }
+    this.#isForeign = await isForeignFolder({
+      files: this.#platform.files,
+      directory: this.#options.directory,
+      manifest: this.#manifest,
+      segments: this.#segments,
+    })
     return this.#isForeign
   }
 
@@ -164,23 +173,31 @@ export class Store {
    */
   async recover(published: (timerId: number) => void): Promise<void> {
     const { files } = this.#platform
+    const { directory } = this.#options
+    const manifest = this.#manifest
     const parts: RecoveryParts = {
       platform: this.#platform,
       options: this.#options,
       segments: this.#segments,
       queues: this.#queues,
       participants: this.#participants,
+      isClean: manifest?.cleanStop !== undefined && !this.#isForeign,
       published,
     }
     await checkSegmentLength(parts)
     await this.#segments.completeLengths()
     await this.#queues.discover()
-    const isAborted = await hasAbortFile(files, this.#options.directory)
-    const fromOffset = this.#isForeign
+    const isAborted = await hasAbortFile(files, directory)
+    const applied = manifest?.appliedOffset ?? 0
+    const queues = this.#isForeign
       ? await offsetKnownToQueues(parts, isAborted)
-      : Math.max(this.#manifest?.appliedOffset ?? 0, this.#segments.firstOffset)
-    await writeAbortFile(files, this.#options.directory)
-    const result = await recover(parts, fromOffset)
+      : Math.max(applied, this.#segments.firstOffset)
+    // Without a manifest the participants are empty: what is new to the queues is new to them.
+    const known = { queues, participants: manifest === undefined ? queues : applied }
+    await writeAbortFile(files, directory)
+    await this.#forgetCleanStop()
+    const result = await recover(parts, known)
+    const fromOffset = scanStart(parts, known)
     this.#begin(result.endOffset, fromOffset)
     this.#platform.log.info('recovered', {
       fromOffset,
@@ -188,6 +205,18 @@ export class Store {
       torn: result.isTorn,
       damagedRanges: result.damaged.length,
       foreign: this.#isForeign,
+    })
+  }
+
+  /** From here on what comes behind the end of the log is ours: a crash must not look foreign. */
+  async #forgetCleanStop(): Promise<void> {
+    const manifest = this.#manifest
+    if (manifest?.cleanStop === undefined || this.#isForeign) return
+    this.#generation++
+    await this.#manifestFile.write({
+      ...manifest,
+      generation: this.#generation,
+      cleanStop: undefined,
     })
   }
 
@@ -393,13 +422,7 @@ export class Store {
       return undefined
     }
     const log = this.#required(this.#log)
-    const head = Buffer.alloc(8)
-    if ((await log.read(head, commitLogOffset)) < head.length) return undefined
-    const size = recordSize(head, 0)
-    if (size <= 0 || size > this.#options.recordBytesMax) return undefined
-    const record = Buffer.alloc(size)
-    const got = await log.read(record, commitLogOffset)
-    return checkRecord(record, 0, got).kind === 'record' ? record : undefined
+    return readRecord(log, commitLogOffset, this.#options.recordBytesMax)
   }
 
   storeTimeOf(queue: ConsumeQueue, queueOffset: number): Promise<number> {
@@ -438,7 +461,7 @@ export class Store {
       participants: this.#participants,
       appliedOffset: () => this.appliedOffset,
       onFailed: error => log.fail(error),
-      generation: this.#manifest?.generation ?? 0,
+      generation: this.#generation,
       checkpointOffset,
     })
     const checkpointer = this.#checkpointer
@@ -465,15 +488,6 @@ export class Store {
 
   #fullError(): BrokerError {
     return new BrokerError('STORE_FULL', { directory: this.#options.directory })
-  }
-
-  async #writeLongTails(): Promise<void> {
-    try {
-      for (const queue of this.#queues.all()) if (queue.isTailLong) await queue.writeTail()
-    } catch (error) {
-      if (!(error instanceof BrokerError)) throw error
-      this.#platform.log.warn('queue units could not be written yet', { reason: String(error) })
-    }
   }
 
   #required<Part>(part: Part | undefined): Part {
