@@ -96,6 +96,10 @@ export class CommitLog {
     return cacheBytes - recordBytesMax - (this.#endOffset - this.#releasedOffset)
   }
 
+  get recordBytesMax(): number {
+    return this.#options.recordBytesMax
+  }
+
   get minOffset(): number {
     return this.segments.firstOffset
   }
@@ -184,6 +188,15 @@ export class CommitLog {
   async read(target: Buffer, offset: number): Promise<number> {
     const length = Math.min(target.length, Math.max(0, this.#flushedOffset - offset))
     return this.segments.read(target.subarray(0, length), offset)
+  }
+
+  /** A record that a queue names cannot be read, or is not what it should be. */
+  reportUnreadable(offset: number, sizeBytes: number): void {
+    this.#platform.log.error('a record of the commit log is damaged', undefined, {
+      file: this.segments.pathOf(this.segments.baseOf(offset)),
+      fromOffset: offset,
+      toOffset: offset + sizeBytes,
+    })
   }
 
   /** Makes everything flushed durable; with synchronous flush it is already. */

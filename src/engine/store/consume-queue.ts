@@ -38,6 +38,11 @@ export class ConsumeQueue {
   readonly #segments: SegmentFiles
   #tail: Buffer = Buffer.allocUnsafe(TAIL_UNITS_FIRST * UNIT_BYTES)
   #tailCount = 0
+  readonly #tailView: QueueTail = {
+    commitLogOffset: offset => readInt64Loose(this.#tail, this.#tailPosition(offset) + AT_OFFSET),
+    size: offset => this.#tail.readInt32BE(this.#tailPosition(offset) + AT_SIZE),
+    tagsCode: offset => readInt64Loose(this.#tail, this.#tailPosition(offset) + AT_TAGS),
+  }
   #writtenCount = 0
   #syncedCount = 0
   #minOffset = 0
@@ -123,16 +128,9 @@ export class ConsumeQueue {
     return offset >= this.#writtenCount
   }
 
-  tailCommitLogOffset(offset: number): number {
-    return readInt64Loose(this.#tail, (offset - this.#writtenCount) * UNIT_BYTES + AT_OFFSET)
-  }
-
-  tailSize(offset: number): number {
-    return this.#tail.readInt32BE((offset - this.#writtenCount) * UNIT_BYTES + AT_SIZE)
-  }
-
-  tailTagsCode(offset: number): number {
-    return readInt64Loose(this.#tail, (offset - this.#writtenCount) * UNIT_BYTES + AT_TAGS)
+  /** The units in memory, by their offset in the queue; valid until the next change. */
+  get tail(): QueueTail {
+    return this.#tailView
   }
 
   /** Up to `countMax` units from `offset` on, from file and memory. */
@@ -201,6 +199,10 @@ export class ConsumeQueue {
     const base = this.#segments.baseOf(this.#writtenCount * UNIT_BYTES)
     const padding = paddingUnits(this.#writtenCount - base / UNIT_BYTES, 0)
     if (padding.length > 0) await this.#segments.write([padding], base)
+  }
+
+  #tailPosition(offset: number): number {
+    return (offset - this.#writtenCount) * UNIT_BYTES
   }
 
   #growTail(): void {
@@ -335,6 +337,13 @@ export class ConsumeQueue {
     }
     return low
   }
+}
+
+/** Units that wait in memory, each by its offset in the queue. */
+export interface QueueTail {
+  commitLogOffset(offset: number): number
+  size(offset: number): number
+  tagsCode(offset: number): number
 }
 
 /** What `load` needs to know of the log. */

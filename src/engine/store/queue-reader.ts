@@ -1,5 +1,6 @@
+import { checkRecord, recordCommitLogOffset } from '../../model/message/index.ts'
 import type { CommitLog } from './commit-log.ts'
-import { type ConsumeQueue, PADDING_SIZE, type UnitBlock } from './consume-queue.ts'
+import { type ConsumeQueue, PADDING_SIZE } from './consume-queue.ts'
 
 export interface QueueReadRequest {
   /** From the queue's `minOffset` to its `maxOffset`. */
@@ -17,7 +18,7 @@ export interface QueueRead {
   readonly count: number
   /** Behind the last unit that was looked at; where to go on. */
   readonly nextOffset: number
-  /** True when a record was not in the log any more: the read ended before it. */
+  /** True when a record was not in the log any more, or not whole: the read ended before it. */
   readonly removed: boolean
 }
 
@@ -27,6 +28,13 @@ const UNITS_SCANNED_MAX = 800
 const GAP_BYTES_MAX = 16 * 1024
 const RUN_BYTES_MAX = 1024 * 1024
 
+/** Units as a block that was read, or the queue's tail, gives them. */
+interface UnitColumns {
+  commitLogOffset(index: number): number
+  size(index: number): number
+  tagsCode(index: number): number
+}
+
 /** Units that a read has chosen, and how far it has looked. */
 class Selection {
   readonly offsets: number[] = []
@@ -35,29 +43,29 @@ class Selection {
   readonly queueOffsets: number[] = []
   bytes = 0
   nextOffset: number
+  readonly #recordBytesMax: number
 
-  constructor(fromOffset: number) {
+  constructor(fromOffset: number, recordBytesMax: number) {
     this.nextOffset = fromOffset
+    this.#recordBytesMax = recordBytesMax
   }
 
-  /** Returns false when the read is full. */
-  consider(
-    unit: { offset: number; size: number; tagsCode: number },
-    request: QueueReadRequest,
-  ): boolean {
+  /** Looks at the next unit; returns false when the read is full. */
+  consider(unit: UnitColumns, index: number, request: QueueReadRequest): boolean {
+    const size = unit.size(index)
     const isWanted =
-      unit.size !== PADDING_SIZE &&
-      (request.accepts === undefined || request.accepts(unit.tagsCode))
-    if (!isWanted) {
-      this.nextOffset++
-      return true
+      size !== PADDING_SIZE &&
+      (request.accepts === undefined || request.accepts(unit.tagsCode(index)))
+    if (isWanted) {
+      if (this.offsets.length >= request.countMax) return false
+      // A size that no record has ends the read there, whatever it claims.
+      const sizeBytes = size > 0 && size <= this.#recordBytesMax ? size : 0
+      if (this.offsets.length > 0 && this.bytes + sizeBytes > request.bytesMax) return false
+      this.offsets.push(unit.commitLogOffset(index))
+      this.sizes.push(sizeBytes)
+      this.queueOffsets.push(this.nextOffset)
+      this.bytes += sizeBytes
     }
-    if (this.offsets.length >= request.countMax) return false
-    if (this.offsets.length > 0 && this.bytes + unit.size > request.bytesMax) return false
-    this.offsets.push(unit.offset)
-    this.sizes.push(unit.size)
-    this.queueOffsets.push(this.nextOffset)
-    this.bytes += unit.size
     this.nextOffset++
     return true
   }
@@ -73,7 +81,8 @@ export function readQueue(
   request: QueueReadRequest,
 ): QueueRead | Promise<QueueRead> {
   if (!queue.isInTail(request.fromOffset)) return readFromDisk(log, queue, request)
-  const selection = selectFromTail(queue, request)
+  const selection = new Selection(request.fromOffset, log.recordBytesMax)
+  selectFromTail(queue, request, selection)
   const isInMemory = selection.offsets.every(offset => log.isInMemory(offset))
   if (!isInMemory) return readRecords(log, selection)
   const bytes = Buffer.allocUnsafe(selection.bytes)
@@ -92,18 +101,16 @@ export function readQueue(
   }
 }
 
-function selectFromTail(queue: ConsumeQueue, request: QueueReadRequest): Selection {
-  const selection = new Selection(request.fromOffset)
+function selectFromTail(
+  queue: ConsumeQueue,
+  request: QueueReadRequest,
+  selection: Selection,
+): void {
+  const tail = queue.tail
   const end = Math.min(queue.maxOffset, request.fromOffset + UNITS_SCANNED_MAX)
   for (let offset = request.fromOffset; offset < end; offset++) {
-    const unit = {
-      offset: queue.tailCommitLogOffset(offset),
-      size: queue.tailSize(offset),
-      tagsCode: queue.tailTagsCode(offset),
-    }
-    if (!selection.consider(unit, request)) break
+    if (!selection.consider(tail, offset, request)) break
   }
-  return selection
 }
 
 async function readFromDisk(
@@ -111,22 +118,14 @@ async function readFromDisk(
   queue: ConsumeQueue,
   request: QueueReadRequest,
 ): Promise<QueueRead> {
-  const countMax = request.accepts === undefined ? request.countMax : UNITS_SCANNED_MAX
+  const isSelective = request.accepts !== undefined
+  const countMax = isSelective ? UNITS_SCANNED_MAX : Math.min(request.countMax, UNITS_SCANNED_MAX)
   const units = await queue.readUnits(request.fromOffset, countMax)
-  return readRecords(log, selectFromBlock(units, request))
-}
-
-function selectFromBlock(units: UnitBlock, request: QueueReadRequest): Selection {
-  const selection = new Selection(request.fromOffset)
+  const selection = new Selection(request.fromOffset, log.recordBytesMax)
   for (let index = 0; index < units.count; index++) {
-    const unit = {
-      offset: units.commitLogOffset(index),
-      size: units.size(index),
-      tagsCode: units.tagsCode(index),
-    }
-    if (!selection.consider(unit, request)) break
+    if (!selection.consider(units, index, request)) break
   }
-  return selection
+  return readRecords(log, selection)
 }
 
 /** Reads the chosen records, neighbours together. */
@@ -141,15 +140,30 @@ async function readRecords(log: CommitLog, selection: Selection): Promise<QueueR
     const end = (offsets[runEnd - 1] ?? 0) + (sizes[runEnd - 1] ?? 0)
     const run = Buffer.allocUnsafe(end - start)
     const got = start >= log.minOffset ? await log.read(run, start) : 0
-    if (got < run.length) return shortened(selection, bytes, { position, count: index })
     for (; index < runEnd; index++) {
       const size = sizes[index] ?? 0
       const from = (offsets[index] ?? 0) - start
+      const isThere = from + size <= got && isRecordAt(run, from, { size, start })
+      if (!isThere) {
+        const offset = start + from
+        if (offset >= log.minOffset) log.reportUnreadable(offset, size)
+        return shortened(selection, bytes, { position, count: index })
+      }
       run.copy(bytes, position, from, from + size)
       position += size
     }
   }
   return { bytes, count: offsets.length, nextOffset: selection.nextOffset, removed: false }
+}
+
+/** Whether the record that the unit names lies at `position` of what was read from `start` on. */
+function isRecordAt(run: Buffer, position: number, unit: { size: number; start: number }): boolean {
+  const check = checkRecord(run, position, position + unit.size)
+  return (
+    check.kind === 'record' &&
+    check.size === unit.size &&
+    recordCommitLogOffset(run, position) === unit.start + position
+  )
 }
 
 function endOfRun(offsets: readonly number[], sizes: readonly number[], from: number): number {
