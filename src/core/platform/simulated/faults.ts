@@ -90,6 +90,13 @@ export class Faults {
     this.#programmed.push({ failure, left: failure.count ?? 1 })
   }
 
+  /** Nothing goes wrong by itself from now on: no rates, no programmed failures. */
+  heal(): void {
+    this.#programmed.length = 0
+    for (const call of Object.keys(this.rates.calls)) delete this.rates.calls[call as FileCall]
+    Object.assign(this.rates, { slowCall: 0, bitFlip: 0, connectionCut: 0 })
+  }
+
   /** How often each kind has happened, also those that have not. */
   counts(): Readonly<Record<FaultKind, number>> {
     return { ...this.#counts }

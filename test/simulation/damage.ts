@@ -1,0 +1,54 @@
+import type { FlippedBit } from '../../src/core/platform/simulated/index.ts'
+import { readWholeFile } from '../../src/core/platform/index.ts'
+import {
+  checkRecord,
+  recordProperties,
+  recordReconsumeTimes,
+  recordSize,
+} from '../../src/model/message/index.ts'
+import { idOf } from './ledger.ts'
+import type { Simulation } from './simulation.ts'
+
+/** Files whose damage must be noticed. */
+const COVERED = /\/(commitlog|orrery\/ladder\/[^/]+|orrery\/parked)\/[^/]+$/
+const CHUNK_HEADER_BYTES = 32
+const TIMER_HEADER_BYTES = 56
+
+/**
+ * Flips one bit on the disk while the broker is down, and notes which message that destroys: only
+ * that one may be missing afterwards.
+ */
+export async function flipBit(simulation: Simulation): Promise<void> {
+  const { world } = simulation
+  const flipped = world.disk.flipRandomBit(COVERED)
+  if (flipped === undefined) return
+  const id = await damagedId(simulation, flipped)
+  simulation.totals.add(id === undefined ? 'flip in no message' : 'flip in a message')
+  const send = id === undefined ? undefined : simulation.ledger.sends.get(id)
+  if (send !== undefined) send.isDamaged = true
+}
+
+async function damagedId(
+  { world }: Simulation,
+  { path, position, bit }: FlippedBit,
+): Promise<string | undefined> {
+  const bytes = await world.finish(readWholeFile(world.outside.files, path))
+  if (bytes === undefined) return undefined
+  // As it was before.
+  bytes[position] = (bytes[position] ?? 0) ^ (1 << bit)
+  const isLog = path.includes('/commitlog/')
+  const headerBytes = isLog ? 0 : TIMER_HEADER_BYTES
+  let start = isLog ? 0 : CHUNK_HEADER_BYTES
+  while (start < bytes.length) {
+    const at = start + headerBytes
+    if (at >= bytes.length || checkRecord(bytes, at, bytes.length).kind !== 'record') {
+      return undefined
+    }
+    const end = at + recordSize(bytes, at)
+    if (position >= start && position < end) {
+      return idOf(recordProperties(bytes, at), recordReconsumeTimes(bytes, at))
+    }
+    start = end
+  }
+  return undefined
+}

@@ -1,0 +1,230 @@
+import { findProperty, PROPERTY, type Message } from '../../src/model/message/index.ts'
+import { Violation } from './violation.ts'
+
+export type SendKind = 'plain' | 'batch' | 'level' | 'timer' | 'retry' | 'dead-letter'
+
+/** Names a message through all its lives: sent, published, sent back. */
+export const PROPERTY_NUMBER = 'SIM'
+
+/** One message that somebody has sent, and what must become of it. */
+export interface Send {
+  /** Number of the message, and how often it was sent back before. */
+  readonly id: string
+  readonly number: number
+  readonly kind: SendKind
+  readonly topic: string
+  /** -1: the broker chose and has not told. */
+  queueId: number
+  readonly body: Buffer
+  /** Properties that must arrive as they are. */
+  readonly properties: ReadonlyMap<string, string>
+  /** Not before this time by the broker's clock; 0 for messages without a delay. */
+  deliverTimeMs: number
+  /** Commit log offset of the record that accepted it; -1 when it is not known. */
+  acceptOffset: number
+  readonly sentAtMs: number
+  isAcknowledged: boolean
+  /** Bits of one of its records went bad: it may be missing, or come again. */
+  isDamaged: boolean
+  /** Where it can be read, once it can. */
+  place: Place | undefined
+  /** Was sent back already. */
+  isSentBack: boolean
+}
+
+/** A message that a reader has seen. */
+export interface Place {
+  readonly send: Send
+  readonly topic: string
+  readonly queueId: number
+  readonly queueOffset: number
+  readonly commitLogOffset: number
+  readonly storeTimeMs: number
+  readonly reconsumeTimes: number
+  /** Retention has taken it since. */
+  isRemoved: boolean
+  /** The last round of reading everything in which it was there. */
+  round: number
+}
+
+export interface QueueKnowledge {
+  readonly topic: string
+  readonly queueId: number
+  /** By queue offset; a hole where a record was damaged. */
+  readonly places: (Place | undefined)[]
+}
+
+/** All that the senders and readers of one simulated world know. */
+export class Ledger {
+  readonly sends = new Map<string, Send>()
+  readonly queues = new Map<string, QueueKnowledge>()
+  /** Latest time that any clock of the world has shown. */
+  latestTimeMs = 0
+  /** Counts how often everything was read. */
+  round = 0
+  readonly #timerIds = new Map<string, Send>()
+  #nextNumber = 1
+
+  nextNumber(): number {
+    return this.#nextNumber++
+  }
+
+  add(send: Send): void {
+    this.sends.set(send.id, send)
+  }
+
+  queue(topic: string, queueId: number): QueueKnowledge {
+    const key = `${topic}/${queueId}`
+    let known = this.queues.get(key)
+    if (known === undefined) {
+      known = { topic, queueId, places: [] }
+      this.queues.set(key, known)
+    }
+    return known
+  }
+
+  /** Sends that are accepted and were not seen in their topic yet. */
+  waiting(): Send[] {
+    return [...this.sends.values()].filter(send => send.isAcknowledged && send.place === undefined)
+  }
+
+  /** A reader got this message. */
+  seen(message: Message): void {
+    const { queueOffset, topic, queueId, commitLogOffset } = message
+    const queue = this.queue(topic, queueId)
+    const at = `${topic}/${queueId}/${queueOffset}`
+    const send = this.#sendOf(message, at)
+    const known = queue.places[queueOffset]
+    if (known !== undefined && known.commitLogOffset === commitLogOffset) {
+      if (known.send !== send) {
+        throw new Violation(10, `${at} was ${known.send.id} and is ${send.id}`)
+      }
+      known.round = this.round
+      return
+    }
+    if (known !== undefined && !known.send.isDamaged) {
+      throw new Violation(10, `${at} was ${known.send.id} and is ${send.id} now`)
+    }
+    this.#checkOnce(send, at)
+    checkContent(send, message, at)
+    checkTime(send, message, { at, latestTimeMs: this.latestTimeMs })
+    this.#checkTimerId(send, message, at)
+    checkOrder(queue, message, at)
+    const place = {
+      send,
+      topic,
+      queueId,
+      queueOffset,
+      commitLogOffset,
+      storeTimeMs: message.storeTimeMs,
+      reconsumeTimes: message.reconsumeTimes,
+      isRemoved: false,
+      round: this.round,
+    }
+    queue.places[queueOffset] = place
+    send.place = place
+  }
+
+  /** With asynchronous flush a power cut may take back what was not synced. */
+  forgetFrom(logOffset: number): void {
+    for (const send of this.sends.values()) {
+      if (send.acceptOffset >= logOffset || send.acceptOffset < 0) send.isAcknowledged = false
+      if (send.place !== undefined && send.place.commitLogOffset >= logOffset) {
+        send.place = undefined
+        this.#timerIds.forEach((owner, key) => {
+          if (owner === send) this.#timerIds.delete(key)
+        })
+      }
+    }
+    for (const { places } of this.queues.values()) {
+      while ((places.at(-1)?.commitLogOffset ?? Infinity) >= logOffset && places.length > 0) {
+        places.pop()
+      }
+    }
+  }
+
+  #sendOf(message: Message, at: string): Send {
+    const number = message.properties.get(PROPERTY_NUMBER) ?? ''
+    const send = this.sends.get(`${number}/${message.reconsumeTimes}`)
+    if (send !== undefined) return send
+    throw new Violation(1, `${at} holds a message that nobody sent: ${number}`)
+  }
+
+  #checkOnce(send: Send, at: string): void {
+    const { place } = send
+    if (place === undefined || send.isDamaged) return
+    const first = `${place.topic}/${place.queueId}/${place.queueOffset}`
+    const log = `log offset ${place.commitLogOffset}, accepted at ${send.acceptOffset}`
+    throw new Violation(3, `${describe(send)} is there twice: ${first} (${log}) and ${at}`)
+  }
+
+  #checkTimerId(send: Send, message: Message, at: string): void {
+    const id = message.properties.get(PROPERTY.ORRERY_TIMER_ID)
+    const isHeld = send.deliverTimeMs > 0
+    if (!isHeld && id === undefined) return
+    if (!isHeld || id === undefined) {
+      if (message.commitLogOffset === send.acceptOffset) return
+      throw new Violation(3, `${at}: ${describe(send)} has the timer id ${id}`)
+    }
+    if (send.acceptOffset >= 0 && Number(id) !== send.acceptOffset) {
+      throw new Violation(3, `${at}: ${describe(send)} has the timer id ${id}`)
+    }
+    const owner = this.#timerIds.get(id)
+    if (owner !== undefined && owner !== send) {
+      throw new Violation(3, `${at}: timer id ${id} of ${describe(send)} and ${describe(owner)}`)
+    }
+    this.#timerIds.set(id, send)
+  }
+}
+
+export function describe(send: Send): string {
+  const where = `${send.topic}/${send.queueId}`
+  return `${send.kind} ${send.id} for ${where}, due ${send.deliverTimeMs}, log ${send.acceptOffset}`
+}
+
+function checkContent(send: Send, message: Message, at: string): void {
+  if (message.topic !== send.topic) throw new Violation(1, `${at}: ${send.id} in a wrong topic`)
+  if (send.queueId >= 0 && message.queueId !== send.queueId) {
+    throw new Violation(1, `${at}: ${describe(send)} is in a wrong queue`)
+  }
+  if (!message.body.equals(send.body)) throw new Violation(1, `${at}: the body of ${send.id}`)
+  for (const [name, value] of send.properties) {
+    if (message.properties.get(name) !== value) {
+      throw new Violation(1, `${at}: property ${name} of ${send.id} is not as sent`)
+    }
+  }
+  if (message.properties.get(PROPERTY.UNIQ_KEY) === undefined) {
+    throw new Violation(1, `${at}: ${send.id} has no unique key`)
+  }
+}
+
+function checkTime(
+  send: Send,
+  message: Message,
+  known: { readonly at: string; readonly latestTimeMs: number },
+): void {
+  const { storeTimeMs } = message
+  if (storeTimeMs < send.deliverTimeMs) {
+    throw new Violation(2, `${known.at}: ${describe(send)} was published at ${storeTimeMs}`)
+  }
+  if (storeTimeMs > known.latestTimeMs) {
+    throw new Violation(2, `${known.at}: ${send.id} has a store time that never was`)
+  }
+}
+
+/** Queue order is log order. */
+function checkOrder(queue: QueueKnowledge, message: Message, at: string): void {
+  const before = queue.places[message.queueOffset - 1]
+  const after = queue.places[message.queueOffset + 1]
+  if (before !== undefined && before.commitLogOffset >= message.commitLogOffset) {
+    throw new Violation(1, `${at} lies before the message that it follows`)
+  }
+  if (after !== undefined && after.commitLogOffset <= message.commitLogOffset) {
+    throw new Violation(1, `${at} lies behind the message that it precedes`)
+  }
+}
+
+/** Number and count of sends back, of a record. */
+export function idOf(properties: string, reconsumeTimes: number): string {
+  return `${findProperty(properties, PROPERTY_NUMBER) ?? ''}/${reconsumeTimes}`
+}
