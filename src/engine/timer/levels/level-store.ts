@@ -200,7 +200,7 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
   }
 
   #wakeBy(timeMs: number): void {
-    if (timeMs >= this.#wakeAtMs) return
+    if (!this.#isStarted || timeMs >= this.#wakeAtMs) return
     this.#timer?.cancel()
     this.#wakeAtMs = timeMs
     this.#timer = this.#platform.timers.at(timeMs, () => {
@@ -242,32 +242,45 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
   /** Delivers batches until the head is not due, the log is busy or a checkpoint wants a pause. */
   async #deliverLevel(level: LevelQueue): Promise<void> {
     while (this.#isStarted && !this.#isPaused) {
-      const dueCount = await this.#countDue(level)
-      if (dueCount === 0) return
-      if (this.#publisher.isCongested) await this.#publisher.drained()
+      const due = await this.#findDue(level)
+      if (due.count === 0) return
+      if (this.#publisher.isCongested) {
+        await this.#publisher.drained()
+        if (this.#publisher.isCongested) {
+          level.headDueMs = this.#platform.clock.timeMs() + RETRY_MS
+          return
+        }
+      }
       const read = await this.#store.readQueue(level.queue, {
         fromOffset: level.nextOffset,
-        countMax: dueCount,
+        countMax: due.count,
         bytesMax: BATCH_BYTES_MAX,
         accepts: undefined,
       })
+      // The clock may have gone back meanwhile.
+      if (due.lastMs > this.#platform.clock.timeMs()) continue
       if (!this.#deliverBatch(level, read.bytes)) {
         level.headDueMs = this.#platform.clock.timeMs() + RETRY_MS
         return
       }
-      if (read.removed || read.count === 0) this.#passMissing(level, read.nextOffset)
+      if (read.removed) this.#passMissing(level, level.nextOffset + 1)
+      else if (read.count === 0) this.#passMissing(level, read.nextOffset)
     }
   }
 
   /** How many messages from the head on are due; notes when the first other one is. */
-  async #countDue(level: LevelQueue): Promise<number> {
+  async #findDue(level: LevelQueue): Promise<{ count: number; lastMs: number }> {
     const units = await level.queue.readUnits(level.nextOffset, BATCH_COUNT_MAX)
     const nowMs = this.#platform.clock.timeMs()
     let count = 0
-    while (count < units.count && units.tagsCode(count) <= nowMs) count++
+    let lastMs = -Infinity
+    while (count < units.count && units.tagsCode(count) <= nowMs) {
+      lastMs = Math.max(lastMs, units.tagsCode(count))
+      count++
+    }
     if (count < units.count) level.headDueMs = units.tagsCode(count)
     else level.headDueMs = level.waitingCount === 0 ? Infinity : 0
-    return count
+    return { count, lastMs }
   }
 
   /** Returns false when the log is busy: what was not taken stays where it is. */

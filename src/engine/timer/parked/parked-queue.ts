@@ -58,6 +58,14 @@ export class ParkedQueue {
     }
   }
 
+  /** The first becomes the last. */
+  rotate(): void {
+    const place = this.first()
+    if (place === undefined) return
+    this.shift()
+    this.push(place)
+  }
+
   shift(): void {
     this.#head++
     if (this.#head < 1024 || this.#head * 2 < this.#timerIds.length) return

@@ -280,9 +280,16 @@ export class ParkedStore implements CheckpointParticipant {
   async #retry(queue: ParkedQueue): Promise<void> {
     for (let count = 0; count < RETRY_COUNT_MAX; count++) {
       const place = queue.first()
-      if (place === undefined || this.#isPaused) return
+      if (place === undefined || this.#isPaused || this.#isStopped) return
+      if (place.deliverTimeMs > this.#platform.clock.timeMs()) {
+        // The clock went back: it waits for its time again, and holds up nobody.
+        queue.rotate()
+        continue
+      }
       if (!this.#fired.take(place.timerId)) {
-        const outcome = this.#publisher.deliver(await this.#read(place), 0, place.timerId)
+        const record = await this.#read(place)
+        if (place.deliverTimeMs > this.#platform.clock.timeMs()) continue
+        const outcome = this.#publisher.deliver(record, 0, place.timerId)
         if (outcome === 'busy') return
         if (outcome === 'refused') {
           queue.refused(this.#platform.clock.uptimeMs())

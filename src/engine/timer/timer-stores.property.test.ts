@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest'
+import { SeededRandom, SimulatedWorld } from '../../core/platform/simulated/index.ts'
+import { type Accepted, mistakes, TestBroker, timerFiles } from './testing.ts'
+
+/** `SEED=5` repeats one run, `SEED=20,21,22` others. */
+const seeds = (process.env['SEED'] ?? '1,2,3,4,5,6').split(',').map(Number)
+
+const DELAYS_MS = [0, 1, 3, 50, 700, 4_990, 5_010, 9_000, 30_000, 61_000, 400_000, 8_000_000]
+
+/** Random work, crashes and clock steps; then everything must have been published once. */
+async function runWorld(seed: number): Promise<{ wrong: readonly string[]; files: string[] }> {
+  const world = new SimulatedWorld({ seed })
+  const random = new SeededRandom(seed)
+  const accepted: Accepted[] = []
+  const topics = ['Target', 'Other']
+  let broker = await TestBroker.open(world)
+  for (let step = 0; step < 120; step++) {
+    const kind = random.below(20)
+    const { clock } = world.platform
+    if (kind < 9) {
+      const herdAtMs = clock.timeMs() + random.below(20_000)
+      const isHerd = random.chance(0.3)
+      const count = random.below(60)
+      for (let index = 0; index < count; index++) {
+        const delayMs = (DELAYS_MS[random.below(DELAYS_MS.length)] ?? 0) * random.fraction()
+        const deliverTimeMs = isHerd ? herdAtMs : clock.timeMs() + Math.ceil(delayMs)
+        const topic = topics[random.below(2)] ?? 'Target'
+        const message = { key: accepted.length, deliverTimeMs, topic, bodyBytes: random.below(800) }
+        accepted.push(broker.accept(message))
+      }
+    } else if (kind < 11) {
+      for (let index = 0; index < 20; index++) {
+        const level = 1 + random.below(4)
+        accepted.push(broker.acceptLevel({ key: accepted.length, level }))
+      }
+    } else if (kind === 11) {
+      if (broker.sink.refused.size > 0) broker.sink.refused.clear()
+      else broker.sink.refused.add('Other')
+    } else if (kind === 12) {
+      broker.sink.isBusy = !broker.sink.isBusy
+    } else if (kind === 13) {
+      const ms = (random.below(2) === 0 ? -1 : 1) * random.below(2 * 3_600_000)
+      world.stepClock(ms)
+    } else if (kind === 14) {
+      if (random.chance(0.5)) world.crash()
+      else world.kill()
+      broker = await TestBroker.open(world)
+    } else if (kind === 15 && random.chance(0.3)) {
+      await broker.stop()
+      broker = await TestBroker.open(world)
+    }
+    await world.runFor(random.below(3) === 0 ? random.below(12_000) : random.below(50))
+  }
+  broker.sink.isBusy = false
+  broker.sink.refused.clear()
+  const lastMs = Math.max(...accepted.map(message => message.deliverTimeMs))
+  await world.runFor(Math.max(0, lastMs - world.platform.clock.timeMs()) + 60_000)
+  const published = [...(await broker.published('Target')), ...(await broker.published('Other'))]
+  const wrong = mistakes(accepted, published)
+  await broker.stop()
+  return { wrong, files: await timerFiles(world) }
+}
+
+test.each(seeds)(
+  'every acknowledged message is published once and none early, whatever happens (SEED=%i)',
+  async seed => {
+    const { wrong, files } = await runWorld(seed)
+    expect(wrong).toEqual([])
+    expect(files).toEqual([])
+  },
+  120_000,
+)
