@@ -13,6 +13,21 @@ export class FiredAhead {
   #deliverTimesMs = new Float64Array(CAPACITY_FIRST)
   #timerIds = new Float64Array(CAPACITY_FIRST)
   #parts: LoadedPart[] = []
+  /** Of the manifest that this process began with, until they are met in their chunk. */
+  readonly #before = new Set<number>()
+
+  /**
+   * Timers that the last snapshot named. Not the same as the fired ids: one of these may be parked
+   * and still have to be delivered from there.
+   */
+  load(timerIds: readonly number[]): void {
+    for (const timerId of timerIds) this.#before.add(timerId)
+  }
+
+  /** True, once, for a message of a chunk that was done with before the restart. */
+  take(timerId: number): boolean {
+    return this.#before.size > 0 && this.#before.delete(timerId)
+  }
 
   push(deliverTimeMs: number, timerId: number, part: LoadedPart): void {
     if (this.#count === this.#timerIds.length) this.#grow()
@@ -24,7 +39,7 @@ export class FiredAhead {
 
   /** Forgets those due up to the fire position, or of parts that are over; returns the others. */
   settle(firedMs: number): number[] {
-    const timerIds: number[] = []
+    const timerIds: number[] = [...this.#before]
     let kept = 0
     for (let index = 0; index < this.#count; index++) {
       const deliverTimeMs = this.#deliverTimesMs[index] ?? 0

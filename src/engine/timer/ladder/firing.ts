@@ -12,8 +12,11 @@ import { IN_LOG, LOG_BLOCK, PARKED_BLOCK, type Window } from './window.ts'
 const BATCH_COUNT_MAX = 512
 /** Pause before a busy log is tried again. */
 const BUSY_PAUSE_MS = 2
-/** Pause after bytes could not be read. */
-const FAILED_PAUSE_MS = 500
+/** A message whose bytes could not be read is claimed again after this. */
+const FAILED_PAUSE_MS = 1_000
+/** Messages nearer to each other in the log than this are read together. */
+const GAP_BYTES_MAX = 16 * 1024
+const RUN_BYTES_MAX = 1024 * 1024
 
 /** One claimed message. The objects are used again for every batch. */
 export interface Claim {
@@ -24,6 +27,8 @@ export interface Claim {
   position: number
   /** Its bytes, once read, when they were in neither a block nor the log's memory. */
   cold: Buffer | undefined
+  /** It could not be read: a copy of this waits to go back to the window. */
+  isAside: boolean
 }
 
 /** Copies a message that only the log has; returns its block. */
@@ -46,6 +51,8 @@ export class Firing {
   readonly #claims: Claim[] = []
   #claimCount = 0
   #done = 0
+  /** Their bytes could not be read: they come back to the window, and hold up nobody meanwhile. */
+  #aside: Claim[] = []
   #timer: Timer | undefined
   #wakeAtMs = Infinity
   #batch: Promise<void> | undefined
@@ -105,13 +112,12 @@ export class Firing {
 
   /** Earliest deliver time that is claimed and not delivered; Infinity when none is. */
   get claimedDueMs(): number {
-    const claim = this.#claims[this.#done]
-    return this.#done < this.#claimCount && claim !== undefined ? claim.deliverTimeMs : Infinity
+    return this.#claimed().reduce((min, claim) => Math.min(min, claim.deliverTimeMs), Infinity)
   }
 
   /** How many are claimed and not delivered. */
   get claimedCount(): number {
-    return this.#claimCount - this.#done
+    return this.#claimCount - this.#done + this.#aside.length
   }
 
   /**
@@ -119,7 +125,7 @@ export class Firing {
    * to `keep`. They have left the window.
    */
   async keepClaimed(keep: (claim: Readonly<Claim>) => Promise<number>): Promise<void> {
-    for (const claim of this.#claims.slice(this.#done, this.#claimCount)) {
+    for (const claim of this.#claimed()) {
       if (claim.block === LOG_BLOCK) claim.block = await keep(claim)
     }
   }
@@ -132,7 +138,7 @@ export class Firing {
   /** Least timer id among the claimed messages that are read from the log. */
   oldestInLog(): number {
     let oldest = Infinity
-    for (const claim of this.#claims.slice(this.#done, this.#claimCount)) {
+    for (const claim of this.#claimed()) {
       if (claim.position === IN_LOG) oldest = Math.min(oldest, claim.timerId)
     }
     return oldest
@@ -161,20 +167,15 @@ export class Firing {
     }
     this.#batch = this.#readCold()
       .then(() => this.#deliverClaims())
-      .then(() => BUSY_PAUSE_MS)
-      .catch((error: unknown) => {
-        this.#platform.log.error('due messages could not be read; it is tried again', error)
-        return FAILED_PAUSE_MS
-      })
-      .then(busyPauseMs => {
+      .finally(() => {
         this.#batch = undefined
-        this.#continue(busyPauseMs)
+        this.#continue()
       })
   }
 
-  #continue(busyPauseMs = BUSY_PAUSE_MS): void {
+  #continue(): void {
     if (!this.#isStarted || this.#isPaused) return
-    this.#askTurn(this.#done < this.#claimCount ? busyPauseMs : 0)
+    this.#askTurn(this.#done < this.#claimCount ? BUSY_PAUSE_MS : 0)
   }
 
   /** Wakes after other work had its turn, or after a pause. */
@@ -207,6 +208,10 @@ export class Firing {
     return false
   }
 
+  #claimed(): Claim[] {
+    return [...this.#aside, ...this.#claims.slice(this.#done, this.#claimCount)]
+  }
+
   #claim(slot: number): void {
     let claim = this.#claims[this.#claimCount]
     if (claim === undefined) {
@@ -217,6 +222,7 @@ export class Firing {
         block: 0,
         position: 0,
         cold: undefined,
+        isAside: false,
       }
       this.#claims.push(claim)
     }
@@ -226,6 +232,7 @@ export class Firing {
     claim.block = this.#window.block(slot)
     claim.position = this.#window.position(slot)
     claim.cold = undefined
+    claim.isAside = false
     this.#claimCount++
   }
 
@@ -243,18 +250,55 @@ export class Firing {
     return claim.position === IN_LOG && !this.#store.log.isInMemory(claim.timerId)
   }
 
+  /** What cannot be read is set aside. */
   async #readCold(): Promise<void> {
-    for (let index = this.#done; index < this.#claimCount; index++) {
-      const claim = this.#claims[index]
-      if (claim === undefined || !this.#isCold(claim)) continue
-      if (claim.block === PARKED_BLOCK) {
+    const cold = this.#claims.slice(this.#done, this.#claimCount).filter(one => this.#isCold(one))
+    for (const claim of cold) {
+      if (claim.block !== PARKED_BLOCK) continue
+      await this.#guarded([claim], async () => {
         claim.cold = await this.#parked.readLate(claim.timerId)
-        continue
-      }
-      const record = Buffer.allocUnsafe(claim.sizeBytes)
-      const got = await this.#store.log.read(record, claim.timerId)
-      claim.cold = record.subarray(0, got)
+      })
     }
+    const inLog = cold.filter(claim => claim.block !== PARKED_BLOCK)
+    inLog.sort((a, b) => a.timerId - b.timerId)
+    for (let first = 0, end = 0; first < inLog.length; first = end) {
+      end = endOfRun(inLog, first)
+      const run = inLog.slice(first, end)
+      await this.#guarded(run, () => this.#readRun(run))
+    }
+  }
+
+  /** Reads messages that lie near each other in the log. */
+  async #readRun(run: readonly Claim[]): Promise<void> {
+    const start = run[0]?.timerId ?? 0
+    const last = run.at(-1)
+    const bytes = Buffer.allocUnsafe((last?.timerId ?? start) + (last?.sizeBytes ?? 0) - start)
+    const got = await this.#store.log.read(bytes, start)
+    for (const claim of run) {
+      const from = Math.min(got, claim.timerId - start)
+      claim.cold = bytes.subarray(from, Math.min(got, from + claim.sizeBytes))
+    }
+  }
+
+  async #guarded(claims: readonly Claim[], read: () => Promise<void>): Promise<void> {
+    try {
+      await read()
+    } catch (error) {
+      const facts = { commitLogOffset: claims[0]?.timerId ?? 0, count: claims.length }
+      this.#platform.log.error('due messages could not be read; it is tried again', error, facts)
+      for (const claim of claims) this.#setAside(claim)
+    }
+  }
+
+  #setAside(claim: Claim): void {
+    const waiting = { ...claim }
+    this.#aside.push(waiting)
+    claim.isAside = true
+    this.#platform.timers.after(FAILED_PAUSE_MS, () => {
+      this.#aside = this.#aside.filter(other => other !== waiting)
+      this.#window.add(waiting)
+      this.wakeBy(waiting.deliverTimeMs)
+    })
   }
 
   /** Delivers claims in order until all are done or the log is busy. */
@@ -263,6 +307,10 @@ export class Firing {
     while (this.#done < this.#claimCount) {
       const claim = this.#claims[this.#done]
       if (claim === undefined) return
+      if (claim.isAside) {
+        this.#done++
+        continue
+      }
       if (claim.deliverTimeMs > nowMs) {
         if (!this.#putBack(claim)) return
       } else {
@@ -291,6 +339,8 @@ export class Firing {
 
   /** Returns false when the log is busy or the bytes have left the log's memory meanwhile. */
   #deliver(claim: Claim): boolean {
+    const isOfChunk = claim.block !== LOG_BLOCK && claim.block !== PARKED_BLOCK
+    if (isOfChunk && this.#ahead.take(claim.timerId)) return true
     if (this.#fired.take(claim.timerId)) {
       this.#parked.lateDone(claim.timerId)
       return true
@@ -334,4 +384,19 @@ export class Firing {
     })
     this.#parked.lateDone(claim.timerId)
   }
+}
+
+function endOfRun(claims: readonly Claim[], first: number): number {
+  const start = claims[first]?.timerId ?? 0
+  let endOffset = start
+  let index = first
+  for (; index < claims.length; index++) {
+    const claim = claims[index]
+    if (claim === undefined) break
+    const nextEnd = claim.timerId + claim.sizeBytes
+    const isNear = claim.timerId - endOffset <= GAP_BYTES_MAX && nextEnd - start <= RUN_BYTES_MAX
+    if (index > first && !isNear) break
+    endOffset = nextEnd
+  }
+  return index
 }

@@ -55,7 +55,6 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
   readonly #platform: Platform
   readonly #options: LadderOptions
   readonly #store: Store
-  readonly #fired: FiredIds
   readonly #pool = new PagePool()
   readonly #table: PartitionTable
   readonly #window: Window
@@ -81,7 +80,6 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     this.#platform = platform
     this.#options = options
     this.#store = store
-    this.#fired = fired
     this.#table = new PartitionTable(platform, this.#pool, options.directory)
     this.#window = new Window(platform.clock.timeMs(), options.windowCountMax)
     this.#writer = new StagedWriter(platform, this.#table, this.#pool)
@@ -144,7 +142,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     const known = section as LadderSection | undefined
     await this.#table.makeDirectories()
     await this.#table.load(known?.partitions ?? [], known?.nextChunkNumber ?? 1)
-    for (const timerId of known?.firedAhead ?? []) this.#fired.add(timerId)
+    this.#firing.loadAhead(known?.firedAhead ?? [])
     for (const place of late) {
       this.#window.add({
         deliverTimeMs: place.deliverTimeMs,
