@@ -27,7 +27,7 @@ export interface Claim {
   position: number
   /** Its bytes, once read, when they were in neither a block nor the log's memory. */
   cold: Buffer | undefined
-  /** It could not be read: a copy of this waits to go back to the window. */
+  /** It could not be read: a copy of this waits to be tried again. */
   isAside: boolean
 }
 
@@ -51,8 +51,10 @@ export class Firing {
   readonly #claims: Claim[] = []
   #claimCount = 0
   #done = 0
-  /** Their bytes could not be read: they come back to the window, and hold up nobody meanwhile. */
+  /** Claims whose bytes could not be read: they are tried again later, and hold up nobody. */
   #aside: Claim[] = []
+  /** Of those: their pause is over. */
+  #again: Claim[] = []
   #timer: Timer | undefined
   #wakeAtMs = Infinity
   #batch: Promise<void> | undefined
@@ -117,7 +119,7 @@ export class Firing {
 
   /** How many are claimed and not delivered. */
   get claimedCount(): number {
-    return this.#claimCount - this.#done + this.#aside.length
+    return this.#claimed().length
   }
 
   /**
@@ -128,6 +130,11 @@ export class Firing {
     for (const claim of this.#claimed()) {
       if (claim.block === LOG_BLOCK) claim.block = await keep(claim)
     }
+  }
+
+  /** What an earlier snapshot said of `settleAhead`. */
+  loadAhead(timerIds: readonly number[]): void {
+    this.#ahead.load(timerIds)
   }
 
   /** For a snapshot: timers of chunks that have fired although the fire position is before them. */
@@ -201,6 +208,9 @@ export class Firing {
       return false
     }
     const nowMs = this.#platform.clock.timeMs()
+    for (const claim of this.#again.splice(0, BATCH_COUNT_MAX)) {
+      this.#claims[this.#claimCount++] = claim
+    }
     this.#window.takeDue(nowMs, BATCH_COUNT_MAX, slot => this.#claim(slot))
     if (this.#claimCount > 0) return true
     const nextMs = this.#window.nextDueMs()
@@ -209,7 +219,8 @@ export class Firing {
   }
 
   #claimed(): Claim[] {
-    return [...this.#aside, ...this.#claims.slice(this.#done, this.#claimCount)]
+    const batch = this.#claims.slice(this.#done, this.#claimCount)
+    return [...this.#aside, ...this.#again, ...batch.filter(claim => !claim.isAside)]
   }
 
   #claim(slot: number): void {
@@ -296,8 +307,8 @@ export class Firing {
     claim.isAside = true
     this.#platform.timers.after(FAILED_PAUSE_MS, () => {
       this.#aside = this.#aside.filter(other => other !== waiting)
-      this.#window.add(waiting)
-      this.wakeBy(waiting.deliverTimeMs)
+      this.#again.push(waiting)
+      this.wake()
     })
   }
 
