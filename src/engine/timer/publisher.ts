@@ -22,6 +22,11 @@ export class Publisher {
     return this.#store.congested
   }
 
+  /** What made them wait may be over. */
+  announceRelief(): void {
+    this.#store.announceRelief()
+  }
+
   deliver(source: Buffer, position: number, timerId: number): DueOutcome {
     const outcome = this.#sink.deliver(source, position, timerId)
     if (outcome === 'appended') {

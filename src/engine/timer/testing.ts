@@ -164,7 +164,7 @@ export class TestBroker {
   }): Accepted {
     const { key, deliverTimeMs, topic = 'Target', bodyBytes = 20 } = message
     const outMs = appendProperty('', PROPERTY.TIMER_OUT_MS, String(deliverTimeMs))
-    const draft = draftOf(TIMER_TOPIC, properties(key, topic) + outMs, bodyBytes)
+    const draft = draftOf(TIMER_TOPIC, propertiesOf(key, topic) + outMs, bodyBytes)
     return this.#append(draft, 0, { key, topic, deliverTimeMs })
   }
 
@@ -173,7 +173,7 @@ export class TestBroker {
     const { key, level, topic = 'Target' } = message
     const deliverTimeMs = this.#nowMs + (this.#levelsMs[level - 1] ?? 0)
     const ofLevel = appendProperty('', PROPERTY.DELAY, String(level))
-    const draft = draftOf(SCHEDULE_TOPIC, properties(key, topic) + ofLevel, 20)
+    const draft = draftOf(SCHEDULE_TOPIC, propertiesOf(key, topic) + ofLevel, 20)
     return this.#append(draft, level - 1, { key, topic, deliverTimeMs })
   }
 
@@ -231,7 +231,7 @@ function publishedAt(bytes: Buffer, position: number, queueOffset: number): Publ
   }
 }
 
-function properties(key: number, topic: string): string {
+function propertiesOf(key: number, topic: string): string {
   const named = appendProperty('', PROPERTY.KEYS, String(key))
   return appendProperty(appendProperty(named, PROPERTY.REAL_TOPIC, topic), PROPERTY.REAL_QID, '0')
 }

@@ -103,7 +103,7 @@ export class TimerStores {
       fence: () => levels.oldestWaitingOffset(),
     })
     // After the levels, which may park; the ladder last, since its pause should be shortest.
-    store.join({ participant: parked })
+    store.join({ participant: parked, isCongested: () => parked.isCongested })
     store.join({
       participant: ladder,
       topic: { name: TIMER_TOPIC, applier: ladder },

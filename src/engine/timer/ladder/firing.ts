@@ -256,7 +256,7 @@ export class Firing {
   }
 
   #isCold(claim: Claim): boolean {
-    if (claim.cold !== undefined) return false
+    if (claim.isAside || claim.cold !== undefined) return false
     if (claim.block === PARKED_BLOCK) return true
     return claim.position === IN_LOG && !this.#store.log.isInMemory(claim.timerId)
   }

@@ -19,6 +19,12 @@ const RETRY_LOOK_MS = 500
 const RETRY_COUNT_MAX = 256
 const CHUNK_BYTES_ROTATE = 16 * 1024 * 1024
 const READ_BYTES = 1024 * 1024
+/** More than this in memory is written early. */
+const STAGED_BYTES_LONG = 4 * 1024 * 1024
+/** More than this, and nothing is delivered or accepted until some is written. */
+const STAGED_BYTES_MAX = 16 * 1024 * 1024
+/** Pause after a write has failed. */
+const FAILED_PAUSE_MS = 500
 
 interface ParkedSection {
   readonly nextNumber: number
@@ -57,6 +63,7 @@ export class ParkedStore implements CheckpointParticipant {
   #isTouched = false
   #timer: Timer | undefined
   #retrying: Promise<void> | undefined
+  #writing: Promise<void> | undefined
   #isPaused = false
   #isStopped = false
 
@@ -82,6 +89,11 @@ export class ParkedStore implements CheckpointParticipant {
   /** Messages that wait for their own time behind the fire position. */
   get lateCount(): number {
     return this.#late.size
+  }
+
+  /** Messages are parked faster than they can be written. */
+  get isCongested(): boolean {
+    return this.#pool.stagedBytes > STAGED_BYTES_MAX
   }
 
   /**
@@ -120,6 +132,7 @@ export class ParkedStore implements CheckpointParticipant {
     this.#isStopped = true
     this.#timer?.cancel()
     await this.#retrying
+    await this.#writing
   }
 
   /** Keeps a message whose topic refused it; it is tried again until it is taken. */
@@ -236,6 +249,7 @@ export class ParkedStore implements CheckpointParticipant {
     }
     const position = chunk.sizeBytes
     chunk.append(message, message.source, message.position, message.recordBytes)
+    if (this.#pool.stagedBytes > STAGED_BYTES_LONG) this.#writeEarly()
     return {
       timerId: message.timerId,
       deliverTimeMs: message.deliverTimeMs,
@@ -243,6 +257,18 @@ export class ParkedStore implements CheckpointParticipant {
       position,
       recordBytes: message.recordBytes,
     }
+  }
+
+  #writeEarly(): void {
+    if (this.#writing !== undefined || this.#isStopped) return
+    const isOver = (): void => {
+      this.#writing = undefined
+      this.#publisher.announceRelief()
+    }
+    this.#writing = this.relieve().then(isOver, (error: unknown) => {
+      this.#platform.log.error('parked messages could not be written yet', error)
+      this.#platform.timers.after(FAILED_PAUSE_MS, isOver)
+    })
   }
 
   #markGone(place: ParkedPlace): void {
