@@ -191,7 +191,7 @@ function somePlace({ ledger, random }: Simulation): Place | undefined {
   if (queues.length === 0) return undefined
   const { places } = random.pick(queues)
   if (places.length === 0) return undefined
-  const place = random.pick(places.slice(-20))
+  const place = places[Math.max(0, places.length - 1 - random.below(20))]
   if (place === undefined || place.isRemoved || place.send.isDamaged) return undefined
   return place.send.isSentBack ? undefined : place
 }

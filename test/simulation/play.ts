@@ -1,12 +1,18 @@
 import { checkAllDelivered, checkFoldersEmpty } from './checks.ts'
 import { operate, operateAs } from './operations.ts'
+import type { Send } from './ledger.ts'
 import type { Bug } from './setting.ts'
 import { Simulation, TOPICS } from './simulation.ts'
 import { Violation } from './violation.ts'
 
 const PERM_OPEN = 6
-const ROUNDS_MAX = 400
-const DAY_MS = 86_400_000
+const ROUNDS_MAX = 150
+/** Of the broker's log, when somebody watches. */
+const LINES_SHOWN = 40
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** What is due longer than this is held up by something. */
+const LATE_MS = 5_000
 /** Beyond the coarsest partition of the latest message. */
 const FAR_MS = 200 * DAY_MS
 
@@ -44,6 +50,7 @@ export async function playSeed(request: SeedRequest): Promise<SeedResult> {
     await play(simulation, request.operations)
   } catch (error) {
     violation = textOf(error)
+    if (request.isVerbose) printLog(simulation)
   }
   const { world, totals } = simulation
   totals.add('restarts', simulation.restartCount)
@@ -71,6 +78,12 @@ async function play(simulation: Simulation, operations: number): Promise<void> {
   failIfUnhandled()
 }
 
+function printLog({ world }: Simulation): void {
+  for (const { timeMs, level, message, fields, error } of world.logLines.slice(-LINES_SHOWN)) {
+    console.log(`${timeMs} ${level} ${message} ${JSON.stringify(fields)}`, error ?? '')
+  }
+}
+
 function failIfUnhandled(): void {
   if (unhandled !== undefined) throw unhandled
 }
@@ -89,12 +102,24 @@ async function deliverAll(simulation: Simulation): Promise<void> {
     if (waitingCount + parkedCount === 0 && waiting.length === 0) return
     if (waitingCount + parkedCount === 0) break
     if (parkedCount > 0) await simulation.pass(10_000)
-    const dues = waiting.map(send => send.deliverTimeMs).toSorted((a, b) => a - b)
-    const dueMs = dues[Math.floor(dues.length / 4)] ?? simulation.nowMs + DAY_MS
-    if (dueMs > simulation.nowMs) await simulation.stepClock(dueMs - simulation.nowMs)
+    await simulation.stepClock(nextStepMs(simulation, waiting))
   }
   const { violation } = simulation.process.reader
   if (violation !== undefined) throw violation
+}
+
+/**
+ * To when a quarter of what is still to come is due. After the clock went back a level has in front
+ * of what is due what is not: an hour then, since nobody but the level knows for how long.
+ */
+function nextStepMs({ nowMs }: Simulation, waiting: readonly Send[]): number {
+  // Nothing is lost: it only waits longer.
+  const isOverdue = waiting.some(send => send.deliverTimeMs < nowMs - LATE_MS)
+  if (isOverdue) return HOUR_MS
+  const dues = waiting.map(send => send.deliverTimeMs).filter(dueMs => dueMs > nowMs)
+  const sorted = dues.toSorted((a, b) => a - b)
+  const dueMs = sorted[Math.floor(sorted.length / 4)]
+  return dueMs === undefined ? HOUR_MS : dueMs - nowMs
 }
 
 /** A last stop and start, then long after everything: nothing may be left. */
