@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { SimulatedWorld } from '../../../core/platform/simulated/index.ts'
+import { SeededRandom, SimulatedWorld } from '../../../core/platform/simulated/index.ts'
 import { type Accepted, mistakes, TestBroker, timerFiles } from '../testing.ts'
 
 const DAY_MS = 86_400_000
@@ -97,7 +97,7 @@ describe('more than fits into memory', () => {
     const world = new SimulatedWorld({ seed: 4 })
     const broker = await TestBroker.open(world)
     const accepted: Accepted[] = []
-    const random = world.platform.random
+    const random = new SeededRandom(4)
     // Twice as much waits as the window takes: what is due last must not take all of it.
     for (let tick = 0; tick < 400; tick++) {
       for (let index = 0; index < 20; index++) {

@@ -55,6 +55,8 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
   readonly #knownOffsets = new Map<number, number>()
   readonly #running = new Set<Promise<void>>()
   #exported: ReadonlyMap<number, number> = new Map()
+  /** What the newest durable manifest says: a restart goes back to it. */
+  #durable: ReadonlyMap<number, number> = new Map()
   #timer: Timer | undefined
   #wakeAtMs = Infinity
   #isStarted = false
@@ -99,6 +101,7 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
       ? await this.#file.read()
       : new Map(Object.entries(known?.offsets ?? {}).map(([key, value]) => [Number(key), value]))
     for (const [level, offset] of offsets) this.#knownOffsets.set(level, offset)
+    this.#durable = offsets
   }
 
   /** After recovery: begins to deliver. */
@@ -134,12 +137,16 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
     this.#wakeBy(level.headDueMs)
   }
 
-  /** Log offset of the oldest message that waits; Infinity when none does. Holds up retention. */
+  /**
+   * Log offset of the oldest message that waits, or would again after a crash now; Infinity when
+   * none does. Holds up retention.
+   */
   async oldestWaitingOffset(): Promise<number> {
     let oldest = Infinity
-    for (const level of this.#levels.values()) {
-      if (level.waitingCount === 0) continue
-      const units = await level.queue.readUnits(level.nextOffset, 1)
+    for (const { level, queue } of this.#levels.values()) {
+      const from = Math.max(queue.minOffset, this.#durable.get(level) ?? 0)
+      if (from >= queue.maxOffset) continue
+      const units = await queue.readUnits(from, 1)
       oldest = Math.min(oldest, units.commitLogOffset(0))
     }
     return oldest
@@ -169,6 +176,7 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
   }
 
   committed(): Promise<void> {
+    this.#durable = this.#exported
     return Promise.resolve()
   }
 

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest'
+import { SimulatedWorld } from '../../../core/platform/simulated/index.ts'
+import { type Accepted, mistakes, TestBroker, type TestSink, timerFiles } from '../testing.ts'
+
+const HOUR_MS = 3_600_000
+
+function nowOf(world: SimulatedWorld): number {
+  return world.platform.clock.timeMs()
+}
+
+function closed(sink: TestSink): void {
+  sink.refused.add('Closed')
+}
+
+test('what a topic refuses is kept over crashes and delivered once it is taken', async () => {
+  const world = new SimulatedWorld({ seed: 1 })
+  let broker = await TestBroker.open(world, {}, closed)
+  const accepted: Accepted[] = []
+  for (let key = 0; key < 300; key++) {
+    const deliverTimeMs = nowOf(world) + 20 * key
+    accepted.push(broker.accept({ key, topic: 'Closed', deliverTimeMs, bodyBytes: 300 }))
+  }
+  for (const ending of ['kill', 'crash', 'kill'] as const) {
+    await world.runFor(3_300)
+    world[ending]()
+    broker = await TestBroker.open(world, {}, closed)
+  }
+  await world.runFor(10_000)
+  expect(broker.timers.statistics()).toMatchObject({ parkedCount: 300, waitingCount: 0 })
+  broker.sink.refused.clear()
+  await world.runFor(60_000)
+  expect(mistakes(accepted, await broker.published('Closed'))).toEqual([])
+  await broker.stop()
+  expect(await timerFiles(world)).toEqual([])
+})
+
+test('what comes in behind the fire position waits for its own time, also over a crash', async () => {
+  const world = new SimulatedWorld({ seed: 2 })
+  let broker = await TestBroker.open(world)
+  // The fire position is where the clock was at the latest checkpoint.
+  await world.runFor(11_000)
+  world.stepClock(-HOUR_MS)
+  const accepted: Accepted[] = []
+  for (let key = 0; key < 50; key++) {
+    accepted.push(broker.accept({ key, deliverTimeMs: nowOf(world) + 1_000 + 60_000 * key }))
+  }
+  await world.runFor(8_000)
+  world.crash()
+  broker = await TestBroker.open(world)
+  for (let key = 50; key < 60; key++) {
+    accepted.push(broker.accept({ key, deliverTimeMs: nowOf(world) + 30_000 }))
+  }
+  await world.runFor(500)
+  world.kill()
+  broker = await TestBroker.open(world)
+  await world.runFor(HOUR_MS)
+  const published = await broker.published()
+  expect(mistakes(accepted, published)).toEqual([])
+  for (const message of published) {
+    const dueMs = accepted[message.key]?.deliverTimeMs ?? 0
+    expect(message.storeTimeMs - dueMs).toBeLessThan(1_500)
+  }
+  await broker.stop()
+  expect(await timerFiles(world)).toEqual([])
+})
+
+test('parked messages wait again when the clock goes back behind their time', async () => {
+  const world = new SimulatedWorld({ seed: 3 })
+  const broker = await TestBroker.open(world, {}, sink => sink.refused.add('Target'))
+  const accepted = [broker.accept({ key: 1, deliverTimeMs: nowOf(world) + 1_000 })]
+  await world.runFor(2_000)
+  world.stepClock(-60_000)
+  broker.sink.refused.clear()
+  await world.runFor(40_000)
+  expect(await broker.published()).toEqual([])
+  await world.runFor(40_000)
+  expect(mistakes(accepted, await broker.published())).toEqual([])
+})
+
+test('a herd that is refused does not fill the memory', async () => {
+  const world = new SimulatedWorld({ seed: 4 })
+  const store = {
+    checkpointIntervalMs: HOUR_MS,
+    cacheBytes: 4_194_304,
+    unappliedBytesMax: 1_048_576,
+  }
+  const broker = await TestBroker.open(world, { store }, sink => sink.refused.add('Target'))
+  let writtenBytes = 0
+  world.faults.onCall = ({ call, path, sizeBytes }) => {
+    if (call === 'write' && path.includes('/parked/')) writtenBytes += sizeBytes
+  }
+  for (let key = 0; key < 600; key++) {
+    broker.accept({ key, deliverTimeMs: nowOf(world) + 100, bodyBytes: 15_000 })
+    if (key % 3 === 0) await world.runFor(4)
+  }
+  await world.runFor(2_000)
+  expect(broker.timers.statistics().parkedCount).toBe(600)
+  expect(600 * 15_000 - writtenBytes).toBeLessThan(5 * 1024 * 1024)
+})
