@@ -1,5 +1,5 @@
-import { BrokerError, crc32, readInt64Loose, writeInt64 } from '../../core/base/index.ts'
-import { type Files, readWholeFile } from '../../core/platform/index.ts'
+import { assert, BrokerError, crc32, readInt64Loose, writeInt64 } from '../../core/base/index.ts'
+import { type Files, type Log, readWholeFile } from '../../core/platform/index.ts'
 
 /**
  * The manifest: one snapshot of how far everything is durable. Two copies are written in turn, so
@@ -32,7 +32,9 @@ const AT_VERSION = 4
 const AT_GENERATION = 8
 const AT_PAYLOAD_BYTES = 16
 const AT_PAYLOAD_CRC = 20
+const AT_RESERVED = 24
 const AT_HEADER_CRC = 28
+assert(AT_HEADER_CRC + 4 === HEADER_BYTES, 'the fields must fill the header exactly')
 
 const COPIES = ['manifest-a', 'manifest-b'] as const
 
@@ -50,12 +52,17 @@ export function encodeManifest(manifest: Manifest): Buffer {
   writeInt64(bytes, manifest.generation, AT_GENERATION)
   bytes.writeUInt32BE(payload.length, AT_PAYLOAD_BYTES)
   bytes.writeUInt32BE(crc32(payload, 0, payload.length), AT_PAYLOAD_CRC)
+  bytes.writeUInt32BE(0, AT_RESERVED)
   bytes.writeUInt32BE(crc32(bytes, 0, AT_HEADER_CRC), AT_HEADER_CRC)
   payload.copy(bytes, HEADER_BYTES)
   return bytes
 }
 
-/** Returns `undefined` for anything that is not a whole, undamaged copy. */
+/**
+ * Returns `undefined` for anything that is not a whole, undamaged copy.
+ *
+ * @throws BrokerError `STORE_DAMAGED` for a version that is not ours
+ */
 export function decodeManifest(bytes: Buffer): Manifest | undefined {
   if (bytes.length < HEADER_BYTES) return undefined
   if (bytes.readUInt32BE(AT_MAGIC) !== MAGIC) return undefined
@@ -84,10 +91,12 @@ export function decodeManifest(bytes: Buffer): Manifest | undefined {
 export class ManifestFile {
   readonly #files: Files
   readonly #directory: string
+  readonly #log: Log
 
-  constructor(files: Files, directory: string) {
+  constructor(files: Files, directory: string, log: Log) {
     this.#files = files
     this.#directory = directory
+    this.#log = log
   }
 
   /**
@@ -99,11 +108,14 @@ export class ManifestFile {
     let newest: Manifest | undefined
     let damaged = 0
     for (const name of COPIES) {
-      const bytes = await readWholeFile(this.#files, `${this.#directory}/${name}`)
+      const file = `${this.#directory}/${name}`
+      const bytes = await readWholeFile(this.#files, file)
       if (bytes === undefined || bytes.length === 0) continue
       const manifest = decodeManifest(bytes)
-      if (manifest === undefined) damaged++
-      else if (newest === undefined || manifest.generation > newest.generation) newest = manifest
+      if (manifest === undefined) {
+        damaged++
+        this.#log.warn('a copy of the manifest is not whole; the other one counts', { file })
+      } else if (newest === undefined || manifest.generation > newest.generation) newest = manifest
     }
     if (newest === undefined && damaged === COPIES.length) {
       throw new BrokerError('STORE_DAMAGED', { file: `${this.#directory}/manifest-a and -b` })

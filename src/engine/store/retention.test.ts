@@ -6,6 +6,8 @@ import { flushed, messagesOf, missing, send, type Sent, STORE_OPTIONS } from './
 
 const KEPT_MS = 300_000
 
+const none = (): Promise<void> => Promise.resolve()
+
 interface Filled {
   readonly world: SimulatedWorld
   readonly store: Store
@@ -18,7 +20,6 @@ async function filled(fence: RetentionFence = () => Infinity): Promise<Filled> {
   const open = async (): Promise<Store> => {
     const options = { ...STORE_OPTIONS, retentionMs: KEPT_MS, checkpointIntervalMs: 3_600_000 }
     const store = await Store.open({ ...options, checkpointBytes: 1 }, world.platform)
-    const none = (): Promise<void> => Promise.resolve()
     store.join({
       participant: {
         name: 'fenced',

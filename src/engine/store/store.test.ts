@@ -3,7 +3,7 @@ import { readWholeFile, replaceFile } from '../../core/platform/index.ts'
 import { type ObservedCall, SimulatedWorld } from '../../core/platform/simulated/index.ts'
 import { delayOffsetPath } from './apache-files.ts'
 import { ManifestFile } from './manifest.ts'
-import type { Store } from './store.ts'
+import { Store } from './store.ts'
 import {
   checkpointed,
   flushed,
@@ -236,8 +236,7 @@ describe('a full disk', () => {
 })
 
 async function openWith(world: SimulatedWorld, notes: string[]): Promise<Store> {
-  const { Store: Opened } = await import('./store.ts')
-  const store = await Opened.open(STORE_OPTIONS, world.platform)
+  const store = await Store.open(STORE_OPTIONS, world.platform)
   store.join(participantOf(notes))
   await store.findForeign()
   await store.recover(() => undefined)
@@ -336,21 +335,21 @@ describe('asynchronous flush', () => {
   })
 })
 
+async function stoppedWorld(): Promise<SimulatedWorld> {
+  const world = new SimulatedWorld({ seed: 6 })
+  const store = await startStore(world)
+  sendMany(world, store, 5)
+  await flushed(world, store)
+  await world.finish(store.stop())
+  world.exit()
+  return world
+}
+
+async function isForeign(world: SimulatedWorld): Promise<boolean> {
+  return (await world.finish(openStore(world))).isForeign
+}
+
 describe('another broker', () => {
-  async function stoppedWorld(): Promise<SimulatedWorld> {
-    const world = new SimulatedWorld({ seed: 6 })
-    const store = await startStore(world)
-    sendMany(world, store, 5)
-    await flushed(world, store)
-    await world.finish(store.stop())
-    world.exit()
-    return world
-  }
-
-  async function isForeign(world: SimulatedWorld): Promise<boolean> {
-    return (await world.finish(openStore(world))).isForeign
-  }
-
   test('was not there after a clean stop of ours', async () => {
     expect(await isForeign(await stoppedWorld())).toBe(false)
   })
@@ -376,7 +375,7 @@ describe('another broker', () => {
   test('was there when the log has grown', async () => {
     const world = await stoppedWorld()
     const manifest = await world.finish(
-      new ManifestFile(world.outside.files, `${directory}/orrery`).read(),
+      new ManifestFile(world.outside.files, `${directory}/orrery`, world.platform.log).read(),
     )
     const path = `${directory}/commitlog/${'0'.repeat(20)}`
     const file = await world.finish(world.outside.files.open(path, 'write'))

@@ -120,7 +120,7 @@ export class Store {
         root: options.directory,
       })
       await segments.load()
-      const manifestFile = new ManifestFile(files, `${options.directory}/orrery`)
+      const manifestFile = new ManifestFile(files, `${options.directory}/orrery`, platform.log)
       const manifest = await manifestFile.read()
       return new Store({ platform, options, lock, segments, manifestFile, manifest })
     } catch (error) {
