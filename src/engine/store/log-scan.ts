@@ -96,7 +96,9 @@ class Scan {
       const check = checkRecord(this.#block, position, got)
       if (check.kind === 'end') {
         this.offset += position
-        return { kind: 'end', isTorn: !isZero(this.#block, position, got) }
+        const isEmpty = isZero(this.#block, position, got)
+        if (isEmpty && segmentEnd >= this.#segments.endOffset) return { kind: 'end', isTorn: false }
+        return this.#passOver('nothing was written here')
       }
       if (check.kind === 'blank') {
         this.offset = segmentEnd

@@ -37,6 +37,8 @@ export interface RecoveryParts {
   readonly published: (timerId: number) => void
 }
 
+const REWRITE_BYTES = 1024 * 1024
+
 /** Log offsets below which records need not be applied again: by queues, and by participants. */
 export interface KnownOffsets {
   readonly queues: number
@@ -76,7 +78,26 @@ export async function recover(parts: RecoveryParts, known: KnownOffsets): Promis
     recordBytesMax: parts.options.recordBytesMax,
   })
   if (!segments.isEmpty) await segments.cut(result.endOffset)
+  if (!parts.isClean) await writeAgain(parts, fromOffset, result.endOffset)
   return result
+}
+
+/**
+ * Writes the newest part of the log again where it is. When a sync had failed, the system takes
+ * what it could not write for clean: it can be read, no later sync writes it, and a power cut takes
+ * it. Only the part that was not synced by then can be like that; it fits the log's memory.
+ */
+async function writeAgain(parts: RecoveryParts, from: number, end: number): Promise<void> {
+  const { segments, options } = parts
+  const block = Buffer.allocUnsafeSlow(REWRITE_BYTES)
+  let offset = Math.max(from, end - options.cacheBytes)
+  while (offset < end) {
+    const got = await segments.read(block.subarray(0, Math.min(block.length, end - offset)), offset)
+    if (got === 0) break
+    await segments.writeAcross(block.subarray(0, got), offset)
+    offset += got
+  }
+  await segments.sync()
 }
 
 /** Where the log is read from: what everybody knows, and what the log no longer has, lies below. */
