@@ -60,8 +60,10 @@ export class Checkpointer {
     return this.#checkpointOffset
   }
 
-  start(): void {
-    this.#timer = this.#platform.timers.after(LOOK_MS, () => void this.#look())
+  /** A checkpoint now if a participant needs one before work begins; then whenever it is time. */
+  async start(): Promise<void> {
+    if (this.#participants.some(one => one.needsCheckpoint === true)) await this.#attempt()
+    this.#lookLater()
   }
 
   /** No further checkpoint by itself; waits for one under way. */
@@ -88,14 +90,21 @@ export class Checkpointer {
     const isDue =
       this.#platform.clock.uptimeMs() - this.#lastAtUptimeMs >= this.#options.checkpointIntervalMs
     const grown = this.#appliedOffset() - this.#checkpointOffset
-    if (isDue || grown >= this.#options.checkpointBytes) {
-      try {
-        await this.run(false)
-      } catch (error) {
-        this.#failed(error)
-      }
+    if (isDue || grown >= this.#options.checkpointBytes) await this.#attempt()
+    this.#lookLater()
+  }
+
+  #lookLater(): void {
+    if (this.#isStopped) return
+    this.#timer = this.#platform.timers.after(LOOK_MS, () => void this.#look())
+  }
+
+  async #attempt(): Promise<void> {
+    try {
+      await this.run(false)
+    } catch (error) {
+      this.#failed(error)
     }
-    if (!this.#isStopped) this.start()
   }
 
   /** Without room the old checkpoint stays good; after any other failure the disk is not trusted. */

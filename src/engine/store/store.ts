@@ -223,7 +223,7 @@ export class Store {
   /** Begins checkpoints, retention and the watch over disk space. */
   async start(): Promise<void> {
     await this.#space.look()
-    this.#required(this.#checkpointer).start()
+    await this.#required(this.#checkpointer).start()
     this.#required(this.#retention).start()
     this.#space.start()
     this.#tailWriting.start()

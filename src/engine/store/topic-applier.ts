@@ -29,6 +29,8 @@ export interface AppliedRecord {
  */
 export interface CheckpointParticipant {
   readonly name: string
+  /** Recovery needs something that the manifest does not say yet: it must, before work begins. */
+  readonly needsCheckpoint?: boolean
   /** Brings pending work to a point that a snapshot can describe. */
   prepare(): Promise<void>
   /** State as plain JSON, in which everything below `appliedOffset` of the log is contained. */

@@ -139,7 +139,7 @@ export class TestBroker {
       const options = { ...TIMER_OPTIONS, ...changes.timers }
       const timers = await TimerStores.create(platform, options, { store, sink })
       await store.recover(timerId => timers.notePublished(timerId))
-      store.start()
+      await store.start()
       timers.start()
       return new TestBroker({ world, store, timers, sink, levelsMs: options.levelsMs })
     }

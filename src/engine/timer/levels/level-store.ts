@@ -59,6 +59,7 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
   #durable: ReadonlyMap<number, number> = new Map()
   #timer: Timer | undefined
   #wakeAtMs = Infinity
+  #isTableKnown = false
   #isStarted = false
   #isPaused = false
   #lostCount = 0
@@ -82,6 +83,11 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
     this.#file = new DelayOffsetsFile(parts.platform.files, parts.delayOffsetPath)
   }
 
+  /** Another table is in force than the manifest says: what is accepted by it must find it. */
+  get needsCheckpoint(): boolean {
+    return !this.#isTableKnown
+  }
+
   get waitingCount(): number {
     let count = 0
     for (const level of this.#levels.values()) count += level.waitingCount
@@ -97,6 +103,7 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
   async load(section: unknown): Promise<void> {
     const known = section as LevelsSection | undefined
     if (known !== undefined) this.#levelsMsBefore = known.levelsMs
+    this.#isTableKnown = known?.levelsMs.join() === this.#levelsMs.join()
     const offsets = this.#store.isForeign
       ? await this.#file.read()
       : new Map(Object.entries(known?.offsets ?? {}).map(([key, value]) => [Number(key), value]))
@@ -106,11 +113,7 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
 
   /** After recovery: begins to deliver. */
   start(): void {
-    for (const queue of this.#store.queuesOf(SCHEDULE_TOPIC)) this.#levelOf(queue)
-    for (const [level, offset] of this.#knownOffsets) {
-      this.#levelOf(this.#store.queue(SCHEDULE_TOPIC, level - 1)).nextOffset = offset
-    }
-    for (const level of this.#levels.values()) this.#correct(level)
+    this.#openLevels()
     this.#levelsMsBefore = this.#levelsMs
     this.#isStarted = true
     this.#wake()
@@ -160,6 +163,7 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
 
   snapshot(): LevelsSection {
     this.#isPaused = false
+    if (!this.#isStarted) this.#openLevels()
     if (this.#isStarted) this.#platform.timers.soon(() => this.#wake())
     this.#exported = new Map(
       [...this.#levels.values()].map(level => [level.level, level.nextOffset]),
@@ -178,6 +182,16 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
   committed(): Promise<void> {
     this.#durable = this.#exported
     return Promise.resolve()
+  }
+
+  /** Recovery has found the queues: from here on each level has its place. */
+  #openLevels(): void {
+    for (const queue of this.#store.queuesOf(SCHEDULE_TOPIC)) this.#levelOf(queue)
+    for (const [level, offset] of this.#knownOffsets) {
+      this.#levelOf(this.#store.queue(SCHEDULE_TOPIC, level - 1)).nextOffset = offset
+    }
+    this.#knownOffsets.clear()
+    for (const level of this.#levels.values()) this.#correct(level)
   }
 
   #levelOf(queue: ConsumeQueue): LevelQueue {
