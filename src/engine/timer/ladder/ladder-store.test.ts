@@ -208,3 +208,88 @@ describe('a checkpoint', () => {
     }
   }, 60_000)
 })
+
+describe('a disk that does not do its part', () => {
+  test('that is full for the partitions is asked again in a while, not at once', async () => {
+    const world = new SimulatedWorld({ seed: 50 })
+    const small = { timers: { stagingBytesMax: 128 * 1024 } }
+    const broker = await TestBroker.open(world, small)
+    const path = /\/ladder\/1min\//
+    world.faults.failNext({ call: 'write', path, error: 'STORE_FULL', count: 6 })
+    const accepted: Accepted[] = []
+    for (let key = 0; key < 200; key++) {
+      const deliverTimeMs = nowOf(world) + 60_000 + key
+      accepted.push(broker.accept({ key, deliverTimeMs, bodyBytes: 1_000 }))
+      await world.runFor(1)
+    }
+    expect(broker.store.congested).toBe(true)
+    await world.runFor(800)
+    expect(world.faults.counts().failedWrite).toBeLessThanOrEqual(3)
+    await world.runFor(10_000)
+    expect(broker.store.congested).toBe(false)
+    await world.runFor(60_000)
+    expect(mistakes(accepted, await broker.published())).toEqual([])
+  })
+
+  test('that cannot be read for a moment holds up nobody else', async () => {
+    const world = new SimulatedWorld({ seed: 51 })
+    const broker = await TestBroker.open(world, { store: { checkpointIntervalMs: 3_600_000 } })
+    const dueMs = nowOf(world) + 4_000
+    const accepted: Accepted[] = []
+    // More than the log keeps in memory, so that the first ones are read from disk.
+    for (let key = 0; key < 500; key++) {
+      const deliverTimeMs = key < 20 ? dueMs : dueMs + 100
+      accepted.push(broker.accept({ key, deliverTimeMs, bodyBytes: 1_000 }))
+      if (key % 10 === 0) await settled(world, broker)
+    }
+    world.faults.failNext({ call: 'read', path: /commitlog/, error: 'STORE_FAILED', count: 1 })
+    await world.runFor(dueMs + 600 - nowOf(world))
+    expect(world.faults.counts().failedRead).toBe(1)
+    const early = (await broker.published()).map(message => message.key)
+    expect(early).toContain(499)
+    expect(early).not.toContain(0)
+    await world.runFor(2_000)
+    expect(mistakes(accepted, await broker.published())).toEqual([])
+  })
+
+  test('that cannot read a partition for a moment holds up no other', async () => {
+    const world = new SimulatedWorld({ seed: 52 })
+    let broker = await TestBroker.open(world)
+    const minuteMs = minuteAfter(world, 2 * MINUTE_MS)
+    const accepted = [
+      broker.accept({ key: 1, deliverTimeMs: minuteMs - 1 }),
+      broker.accept({ key: 2, deliverTimeMs: minuteMs + 500 }),
+    ]
+    await world.runFor(100)
+    await broker.stop()
+    broker = await TestBroker.open(world)
+    const firstMs = minuteMs - MINUTE_MS
+    const path = new RegExp(`/1min/${firstMs}-`)
+    world.faults.failNext({ call: 'read', path, error: 'STORE_FAILED', count: 90 })
+    await world.runFor(minuteMs + 600 - nowOf(world))
+    expect((await broker.published()).map(message => message.key)).toEqual([2])
+    await world.runFor(120_000)
+    expect(mistakes(accepted, await broker.published())).toEqual([])
+  })
+
+  test('of which the power is cut has the files that were made during a checkpoint', async () => {
+    for (let seed = 60; seed < 72; seed++) {
+      const world = new SimulatedWorld({ seed })
+      const busy = { store: { checkpointIntervalMs: 100 } }
+      world.faults.rates.slowCall = 0.2
+      let broker = await TestBroker.open(world, busy)
+      const accepted: Accepted[] = []
+      for (let key = 0; key < 60; key++) {
+        const deliverTimeMs = nowOf(world) + 60_000 * (1 + key) + 10_000
+        accepted.push(broker.accept({ key, deliverTimeMs }))
+        await world.runFor(13)
+      }
+      await world.runFor(250)
+      world.crash()
+      broker = await TestBroker.open(world, busy)
+      world.stepClock(3_700_000)
+      await world.runFor(20_000)
+      expect(mistakes(accepted, await broker.published())).toEqual([])
+    }
+  })
+})
