@@ -105,5 +105,6 @@ describe('retention', () => {
     const place = (await world.finish(queue.readUnits(queue.minOffset, 1))).commitLogOffset(0)
     expect(place).toBeGreaterThanOrEqual(store.minLogOffset)
     expect(world.faults.counts().failedRead).toBe(1)
+    expect(world.logLines.filter(({ level }) => level === 'error')).toHaveLength(1)
   })
 })

@@ -83,6 +83,21 @@ describe('segment files', () => {
     },
   )
 
+  test('are not synced before a sync of the same bytes under way has ended', async () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const { world, segments } = await newSegments(seed)
+      await fill(world, segments, 1)
+      await world.finish(segments.write([Buffer.alloc(512, 8)], 0))
+      const first = segments.sync()
+      await world.finish(segments.sync())
+      world.crash()
+      first.catch(() => undefined)
+      const found = Buffer.alloc(512)
+      await world.finish((await load(world)).read(found, 0))
+      expect(found.every(byte => byte === 8)).toBe(true)
+    }
+  })
+
   test('have no hole after a power cut while old ones are removed', async () => {
     for (let seed = 1; seed <= 30; seed++) {
       const { world, segments } = await newSegments(seed)
