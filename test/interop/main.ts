@@ -69,8 +69,9 @@ async function main(): Promise<boolean> {
   try {
     await buildOrrery(session)
     const launches = await prepareClients(session)
-    await caught(session, 'the clients', testClients(session, launches))
-    await caught(session, 'the folders', testFolders(session, launches))
+    const apacheJars = fetchApache(session)
+    await caught(session, 'the clients', testClients(session, launches, apacheJars))
+    await caught(session, 'the folders', testFolders(session, launches, apacheJars))
   } catch (error) {
     report.fail('the whole run', [String(error)])
   }
@@ -134,7 +135,13 @@ function isClientNeeded({ isWanted }: Session, name: string): boolean {
   return isWanted(name) || (name === FOLDER_CLIENT && isWanted('folder'))
 }
 
-async function testClients(session: Session, launches: Launches): Promise<void> {
+type ApacheJars = Promise<Prepared<string>>
+
+async function testClients(
+  session: Session,
+  launches: Launches,
+  apacheJars: ApacheJars,
+): Promise<void> {
   const { report, isWanted, extent, workFolder } = session
   const tests: [ClientProgram, Launch][] = []
   for (const program of clientPrograms) {
@@ -144,7 +151,7 @@ async function testClients(session: Session, launches: Launches): Promise<void> 
     else report.skip(`${program.name}: all`, prepared.reason)
   }
   if (tests.length === 0) return
-  const server = await openTarget(session)
+  const server = await openTarget(session, apacheJars)
   if (server === undefined) return
   const clientTests = tests.map(([program, launch]): ClientTest => ({
     program,
@@ -176,9 +183,9 @@ async function caught({ report }: Session, name: string, test: Promise<void>): P
   }
 }
 
-async function openTarget(session: Session): Promise<Server | undefined> {
+async function openTarget(session: Session, apacheJars: ApacheJars): Promise<Server | undefined> {
   const { target, workFolder, report } = session
-  const openServer = await serverOpener(session)
+  const openServer = await serverOpener(session, apacheJars)
   if (openServer.kind === 'missing') {
     report.skip('all clients', openServer.reason)
     return undefined
@@ -190,14 +197,18 @@ async function openTarget(session: Session): Promise<Server | undefined> {
   })
 }
 
-async function testFolders(session: Session, launches: Launches): Promise<void> {
+async function testFolders(
+  session: Session,
+  launches: Launches,
+  apacheJars: ApacheJars,
+): Promise<void> {
   const { report, isWanted, target, extent, workFolder } = session
   if (!isWanted('folder')) return
   const name = 'folders that Orrery and Apache RocketMQ exchange'
   const [client] = [...launches].filter(([program]) => program.name === FOLDER_CLIENT)
   const prepared = client?.[1] ?? { kind: 'missing', reason: `needs the client ${FOLDER_CLIENT}` }
   if (prepared.kind === 'missing') return report.skip(name, prepared.reason)
-  const jars = await prepareApache(session)
+  const jars = await apacheJars
   if (jars.kind === 'missing') return report.skip(name, jars.reason)
   const openServer: OpenServer = (kind, request) =>
     kind === 'orrery' ? startOrrery(root, request) : startApache(jars.ready, request)
@@ -222,13 +233,26 @@ function other(kind: ServerKind): ServerKind {
   return kind === 'orrery' ? 'apache' : 'orrery'
 }
 
-async function serverOpener(session: Session): Promise<Prepared<OpenServer>> {
-  if (session.target === 'orrery') {
+async function serverOpener(
+  { target }: Session,
+  apacheJars: ApacheJars,
+): Promise<Prepared<OpenServer>> {
+  if (target === 'orrery') {
     return { kind: 'ready', ready: (_, request) => startOrrery(root, request) }
   }
-  const jars = await prepareApache(session)
+  const jars = await apacheJars
   if (jars.kind === 'missing') return jars
   return { kind: 'ready', ready: (_, request) => startApache(jars.ready, request) }
+}
+
+/** Starts fetching at once, so that it goes on beside the clients' tests. */
+function fetchApache(session: Session): ApacheJars {
+  if (session.target === 'orrery' && !session.isWanted('folder')) {
+    return Promise.resolve({ kind: 'missing', reason: 'nobody asked for it' })
+  }
+  const jars = prepareApache(session)
+  jars.catch(() => undefined) // whoever waits for it is told
+  return jars
 }
 
 /** The folder of the real server's jars. */
