@@ -190,11 +190,12 @@ export class Materializer {
     this.#near.shift()
   }
 
-  /** Undefined when the oldest has been claimed, or there is none. */
+  /** Undefined when the oldest has been claimed, perhaps kept and put back, or there is none. */
   #firstNear(): WaitingMessage | undefined {
     const timerId = this.#near.firstTimerId
     const slot = this.#near.firstSlot
     if (timerId === Infinity || !this.#window.holds(slot, timerId)) return undefined
+    if (this.#window.block(slot) !== LOG_BLOCK) return undefined
     return {
       timerId,
       deliverTimeMs: this.#window.deliverTimeMs(slot),
