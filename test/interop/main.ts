@@ -111,7 +111,8 @@ async function buildOrrery({ target }: Session): Promise<void> {
   const script = join(root, 'scripts/build-if-stale.mjs')
   if (existsSync(script)) {
     const outcome = await run({ program: process.execPath, args: [script], cwd: root }, 300_000)
-    if (outcome.exitCode !== 0) throw new Error(`the build failed: ${outcome.lines.join(' ')}`)
+    const said = [...outcome.lines, outcome.complaints].join(' ')
+    if (outcome.exitCode !== 0) throw new Error(`the build failed: ${said}`)
   }
   if (!existsSync(join(root, 'dist/cli/main.js'))) throw new Error('run npm run build first')
 }
