@@ -96,7 +96,9 @@ async function runWorld(seed: number): Promise<{ wrong: readonly string[]; files
   // Everything that was remembered over crashes has been met, and is forgotten.
   broker = await openAgain(world)
   expect(broker.store.section('fired')).toEqual([])
-  expect(broker.store.section('ladder')).toMatchObject({ firedAhead: [], partitions: [] })
+  const ladder = broker.store.section('ladder')
+  expect(ladder).toMatchObject({ firedAhead: [] })
+  expect(JSON.stringify(ladder)).not.toContain('"doneBytes"')
   return { wrong, files }
 }
 

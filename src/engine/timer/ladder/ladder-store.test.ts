@@ -111,6 +111,30 @@ describe('more than fits into memory', () => {
     expect(await latestMs(broker, accepted)).toBeLessThan(500)
   })
 
+  test('what is loaded for a time that the clock has left holds up nothing', async () => {
+    const world = new SimulatedWorld({ seed: 12 })
+    const broker = await TestBroker.open(world)
+    const herdMs = minuteAfter(world, MINUTE_MS)
+    const accepted: Accepted[] = []
+    for (let key = 0; key < 1_500; key++) {
+      accepted.push(broker.accept({ key, deliverTimeMs: herdMs, bodyBytes: 600 }))
+      if (key % 50 === 0) await settled(world, broker)
+    }
+    // The window is full of the herd when the clock goes back.
+    await world.runFor(herdMs - nowOf(world) - 20)
+    world.stepClock(-HOUR_MS)
+    const dueMs = nowOf(world) + 20_000
+    for (let key = 1_500; key < 1_600; key++) {
+      accepted.push(broker.accept({ key, deliverTimeMs: dueMs + key, bodyBytes: 600 }))
+    }
+    await world.runFor(30_000)
+    const published = await broker.published()
+    expect(published).toHaveLength(100)
+    expect(await latestMs(broker, accepted)).toBeLessThan(100)
+    await world.runFor(HOUR_MS + 10_000)
+    expect(mistakes(accepted, await broker.published())).toEqual([])
+  })
+
   test('a large partition far ahead is split early enough behind small ones', async () => {
     const world = new SimulatedWorld({ seed: 5 })
     const broker = await TestBroker.open(world)
