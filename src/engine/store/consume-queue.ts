@@ -11,6 +11,8 @@ export const QUEUE_SEGMENT_BYTES: number = 300_000 * UNIT_BYTES
 const AT_OFFSET = 0
 const AT_SIZE = 8
 const AT_TAGS = 12
+/** A search reads so many units at once when it has come near: a page. */
+const SEARCH_UNITS = 204
 const TAIL_UNITS_FIRST = 16
 /** A tail of this many units is written to the file before the next checkpoint. */
 const TAIL_UNITS_LONG = 4096
@@ -47,6 +49,7 @@ export class ConsumeQueue {
   #syncedCount = 0
   #minOffset = 0
   #writing: Promise<void> | undefined
+  #isRemoved = false
   /** Set while the file holds units behind `#writtenCount` that are not true. */
   #mustCut = false
 
@@ -85,7 +88,8 @@ export class ConsumeQueue {
 
   /** Whether nothing is left to write or sync. */
   get isDurable(): boolean {
-    return this.#tailCount === 0 && this.#syncedCount === this.#writtenCount
+    const isWritten = this.#tailCount === 0 && this.#syncedCount === this.#writtenCount
+    return isWritten || this.#isRemoved
   }
 
   get isTailLong(): boolean {
@@ -157,7 +161,7 @@ export class ConsumeQueue {
   /** Writes the tail to the file; the system may still lose it. Calls join one under way. */
   async writeTail(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing
-    if (this.#tailCount === 0) return
+    if (this.#tailCount === 0 || this.#isRemoved) return
     this.#writing = this.#writeTailOnce().finally(() => {
       this.#writing = undefined
     })
@@ -244,8 +248,9 @@ export class ConsumeQueue {
    */
   async #passDamage(from: number, limit: number, known: KnownLog): Promise<number | undefined> {
     const end = Math.min(limit, from + DAMAGED_UNITS_MAX)
+    const units = await this.#readUnitsFromFile(from, Math.max(0, end - from))
     for (let next = from + 1; next < end; next++) {
-      const unit = await this.#readUnitsFromFile(next, 1)
+      const unit = units.at(next - from)
       const place = unit.commitLogOffset(0)
       const isNamed = isBelow(unit, known.commitLogEnd) && unit.size(0) !== PADDING_SIZE
       if (!isNamed || place < known.commitLogMin) continue
@@ -296,7 +301,9 @@ export class ConsumeQueue {
     this.nextOffset = offset
   }
 
+  /** Takes the files away; what is still appended is not written any more. */
   async removeFiles(): Promise<void> {
+    this.#isRemoved = true
     while (this.#writing !== undefined) await this.#writing
     await this.#segments.removeAll()
   }
@@ -318,7 +325,10 @@ export class ConsumeQueue {
     return new UnitBlock(bytes, count)
   }
 
-  /** First offset in [from, to) for which `isBefore` is false; binary search. */
+  /**
+   * First offset in [from, to) for which `isBefore` is false; binary search, in memory once what
+   * is left is small. A short queue, in its long file, is found with one read.
+   */
   async #partition(
     from: number,
     to: number,
@@ -326,16 +336,27 @@ export class ConsumeQueue {
   ): Promise<number> {
     let low = from
     let high = to
+    const start = Math.min(to, from + SEARCH_UNITS)
+    if (start < to && !isBefore(await this.#readUnitsAnywhere(start, 1))) high = start
+    while (high - low > SEARCH_UNITS) {
+      const middle = Math.floor((low + high) / 2)
+      if (isBefore(await this.#readUnitsAnywhere(middle, 1))) low = middle + 1
+      else high = middle
+    }
+    const base = low
+    const units = await this.#readUnitsAnywhere(base, high - base)
     while (low < high) {
       const middle = Math.floor((low + high) / 2)
-      const unit =
-        middle >= this.#writtenCount && middle < this.maxOffset
-          ? await this.readUnits(middle, 1)
-          : await this.#readUnitsFromFile(middle, 1)
-      if (isBefore(unit)) low = middle + 1
+      if (isBefore(units.at(middle - base))) low = middle + 1
       else high = middle
     }
     return low
+  }
+
+  /** From memory when some are there, else from the file, also behind the last unit known. */
+  #readUnitsAnywhere(offset: number, count: number): Promise<UnitBlock> {
+    const isKnown = offset + count <= this.maxOffset && offset + count > this.#writtenCount
+    return isKnown ? this.readUnits(offset, count) : this.#readUnitsFromFile(offset, count)
   }
 }
 
@@ -384,6 +405,11 @@ export class UnitBlock {
   constructor(bytes: Buffer, count: number) {
     this.#bytes = bytes
     this.count = count
+  }
+
+  /** One of them by itself. */
+  at(index: number): UnitBlock {
+    return new UnitBlock(this.#bytes.subarray(index * UNIT_BYTES, (index + 1) * UNIT_BYTES), 1)
   }
 
   commitLogOffset(index: number): number {
