@@ -68,7 +68,7 @@ export interface Accepted {
 
 /** Publishes to plain topics. What `refused` names is refused, and `isBusy` makes the log busy. */
 export class TestSink implements DueSink {
-  readonly refused = new Set<string>()
+  readonly refused: Set<string> = new Set()
   isBusy = false
   deliveredCount = 0
   readonly #store: Store
