@@ -231,6 +231,27 @@ describe('consume queues after a crash', () => {
     expect(await readAll(world, store)).toEqual(new Map([[0, 'new 0']]))
   })
 
+  test('of a topic that is removed during a checkpoint do not fail it', async () => {
+    for (let pauseMs = 0; pauseMs < 8; pauseMs++) {
+      const world = new SimulatedWorld({ seed: 9 })
+      const store = await startStore(world)
+      for (let queueId = 0; queueId < 4; queueId++) send(world, store, { queueId, body: 'x' })
+      await flushed(world, store)
+      let isWriting = false
+      world.faults.onCall = ({ path }) => {
+        isWriting ||= path.includes('TopicTest')
+      }
+      await world.run(() => isWriting)
+      await world.runFor(pauseMs)
+      const removing = store.removeTopic('TopicTest')
+      send(world, store, { topic: 'Other', body: 'y' })
+      await world.finish(removing)
+      await checkpointed(world, store)
+      expect(store.failure).toBeUndefined()
+      await world.finish(store.stop())
+    }
+  })
+
   test("have no unit for Apache's half and rolled back messages", async () => {
     const world = new SimulatedWorld({ seed: 9 })
     let store = await startStore(world)

@@ -6,7 +6,7 @@ export interface StoreOptions {
   readonly segmentBytes: number
   /** Newest part of the log that is kept in memory: write buffer and read cache in one. */
   readonly cacheBytes: number
-  /** More than this not yet applied: `congested`, and twice this: `STORE_BUSY`. */
+  /** More than this not yet applied: `congested`. `STORE_BUSY` comes when `cacheBytes` are. */
   readonly unappliedBytesMax: number
   /** Largest record: body, properties and what the broker adds. */
   readonly recordBytesMax: number
