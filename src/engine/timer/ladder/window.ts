@@ -198,21 +198,26 @@ export class Window {
 
   /** Brings a bucket into the order of timer ids, in which arrivals mostly are already. */
   #sortBucket(index: number): void {
-    const slots: number[] = []
-    let isSorted = true
-    let previousId = -Infinity
-    for (let slot = this.#near[index] ?? NONE; slot !== NONE; slot = this.#nexts[slot] ?? NONE) {
-      const id = this.#ids[slot] ?? 0
-      if (id < previousId) isSorted = false
-      previousId = id
-      slots.push(slot)
-    }
-    if (!isSorted) {
+    if (!this.#isInOrder(index)) {
+      const slots: number[] = []
+      for (let slot = this.#near[index] ?? NONE; slot !== NONE; slot = this.#nexts[slot] ?? NONE) {
+        slots.push(slot)
+      }
       slots.sort((a, b) => (this.#ids[a] ?? 0) - (this.#ids[b] ?? 0))
       this.#clearBucket(index)
       for (const slot of slots) this.#linkNear(slot, index)
     }
     this.#sortedBucket = index
+  }
+
+  #isInOrder(index: number): boolean {
+    let previousId = -Infinity
+    for (let slot = this.#near[index] ?? NONE; slot !== NONE; slot = this.#nexts[slot] ?? NONE) {
+      const id = this.#ids[slot] ?? 0
+      if (id < previousId) return false
+      previousId = id
+    }
+    return true
   }
 
   #clearBucket(index: number): void {
