@@ -18,14 +18,14 @@ export const OFFSET_MOVED_TOPIC = 'OFFSET_MOVED_EVENT'
 export const BENCHMARK_TOPIC = 'BenchmarkTest'
 export const CHECKPOINT_TOPIC = 'CHECKPOINT_TOPIC'
 
-export const SYSTEM_TOPIC_PREFIX = 'rmq_sys_'
-export const RETRY_TOPIC_PREFIX = '%RETRY%'
-export const DEAD_LETTER_TOPIC_PREFIX = '%DLQ%'
+const SYSTEM_TOPIC_PREFIX = 'rmq_sys_'
+const RETRY_TOPIC_PREFIX = '%RETRY%'
+const DEAD_LETTER_TOPIC_PREFIX = '%DLQ%'
 
 export const TOOLS_GROUP = 'TOOLS_CONSUMER'
 export const SELF_TEST_GROUP = 'SELF_TEST_C_GROUP'
 export const TRANSACTION_GROUP = 'CID_RMQ_SYS_TRANS'
-export const SYSTEM_GROUP_PREFIX = 'CID_RMQ_SYS_'
+const SYSTEM_GROUP_PREFIX = 'CID_RMQ_SYS_'
 
 const TOPIC_LENGTH_MAX = 127
 const GROUP_TOPIC_LENGTH_MAX = 255
@@ -73,7 +73,7 @@ export function isRetryTopic(name: string): boolean {
   return name.startsWith(RETRY_TOPIC_PREFIX)
 }
 
-export function isDeadLetterTopic(name: string): boolean {
+function isDeadLetterTopic(name: string): boolean {
   return name.startsWith(DEAD_LETTER_TOPIC_PREFIX)
 }
 

@@ -1,7 +1,7 @@
 import { BrokerError } from '../../core/base/index.ts'
 
 /** Longest frame that RocketMQ's own readers accept, in bytes, the length field included. */
-export const FRAME_BYTES_MAX = 16_777_216
+const FRAME_BYTES_MAX = 16_777_216
 
 /** Header serialisations: 0 is JSON, 1 is ROCKETMQ (binary). */
 export type SerializeType = 0 | 1

@@ -125,7 +125,7 @@ function extFields(value: unknown): ExtFields {
 }
 
 /** A fresh object for custom fields, without a prototype. */
-export function emptyFields(): ExtFields {
+function emptyFields(): ExtFields {
   const fields: ExtFields = Object.create(null)
   return fields
 }

@@ -7,10 +7,9 @@ export {
   type HeaderFields,
   type SendResponse,
 } from './encode.ts'
-export { FRAME_BYTES_MAX, FrameDecoder, FrameView, type SerializeType } from './frame-decoder.ts'
+export { FrameDecoder, FrameView, type SerializeType } from './frame-decoder.ts'
 export {
   decodeHeader,
-  emptyFields,
   isOneway,
   isResponse,
   ONEWAY_FLAG,
@@ -23,12 +22,10 @@ export { SendHeader, sendHeaderFrom } from './send-header.ts'
 export { scanSendHeader } from './send-header-scanner.ts'
 export {
   parseDialect,
-  stringifyObjectMap,
   type DialectLimits,
   type DialectObject,
   type DialectValue,
 } from './json-dialect.ts'
-export { BodyObject, bodyObject } from './bodies/body-object.ts'
 export { decodeCheckClient, encodeCheckClient, type CheckClient } from './bodies/check-client.ts'
 export { decodeClusterInfo, encodeClusterInfo, type ClusterInfo } from './bodies/cluster-info.ts'
 export { decodeConsumerList, encodeConsumerList } from './bodies/consumer-list.ts'
@@ -53,15 +50,12 @@ export type { SubscriptionData } from './bodies/subscription.ts'
 export {
   decodeSubscriptionGroupConfig,
   defaultSubscriptionGroupConfig,
-  encodeSubscriptionGroupConfig,
-  subscriptionGroupConfigFrom,
   subscriptionGroupConfigJson,
   type SubscriptionGroupConfig,
 } from './bodies/subscription-group-config.ts'
 export {
   decodeTopicConfig,
   encodeTopicConfig,
-  topicConfigFrom,
   topicConfigJson,
   type TopicConfig,
   type TopicFilterType,

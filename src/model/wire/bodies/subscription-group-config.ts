@@ -57,15 +57,11 @@ export function subscriptionGroupConfigJson(config: SubscriptionGroupConfig): ob
   }
 }
 
-export function encodeSubscriptionGroupConfig(config: SubscriptionGroupConfig): Buffer {
-  return Buffer.from(JSON.stringify(subscriptionGroupConfigJson(config)))
-}
-
 export function decodeSubscriptionGroupConfig(body: Uint8Array): SubscriptionGroupConfig {
   return subscriptionGroupConfigFrom(bodyObject(body))
 }
 
-export function subscriptionGroupConfigFrom(config: BodyObject): SubscriptionGroupConfig {
+function subscriptionGroupConfigFrom(config: BodyObject): SubscriptionGroupConfig {
   const absent = defaultSubscriptionGroupConfig(config.text('groupName'))
   const flag = (name: FlagName): boolean => config.flag(name, absent[name])
   const int32 = (name: NumberName): number => config.int32(name, absent[name])

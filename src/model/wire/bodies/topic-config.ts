@@ -37,7 +37,7 @@ export function decodeTopicConfig(body: Uint8Array): TopicConfig {
 }
 
 /** Old tools leave out the newer fields. */
-export function topicConfigFrom(config: BodyObject): TopicConfig {
+function topicConfigFrom(config: BodyObject): TopicConfig {
   return {
     topicName: config.text('topicName'),
     readQueueNums: config.int32('readQueueNums'),
