@@ -1,19 +1,9 @@
-import { assert } from './assert.ts'
-
 const TWO_POW_32 = 0x1_0000_0000
 
 /**
- * Reads a signed 64-bit big-endian integer as a number.
- *
- * For what we wrote ourselves or have checked: a value beyond 2^53 is a broken invariant.
+ * Reads a signed 64-bit big-endian integer as a number. Bytes need not be checked yet: a value
+ * beyond 2^53 loses precision, nothing throws.
  */
-export function readInt64(source: Buffer, position: number): number {
-  const value = source.readInt32BE(position) * TWO_POW_32 + source.readUInt32BE(position + 4)
-  assert(Number.isSafeInteger(value), 'int64 must be a safe integer')
-  return value
-}
-
-/** As `readInt64`, for bytes not checked yet: may lose precision beyond 2^53, never throws. */
 export function readInt64Loose(source: Buffer, position: number): number {
   return source.readInt32BE(position) * TWO_POW_32 + source.readUInt32BE(position + 4)
 }
