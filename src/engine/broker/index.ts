@@ -13,7 +13,7 @@ export { firstOffset, type QueueSource } from './first-offset.ts'
 export { type GroupSettings } from './group-settings.ts'
 export { GroupTable, type Group, type GroupTableOptions } from './groups.ts'
 export { PendingPull, type PullAsker, type PullResult } from './pending-pull.ts'
-export { PULL_LIMITS, PullService, type PullLimits, type PullSource } from './pull.ts'
+export { PullService, type PullLimits, type PullSource } from './pull.ts'
 export {
   pullTarget,
   type PullTables,

@@ -15,7 +15,7 @@ export interface PullLimits {
   readonly parkedCountMax: number
 }
 
-export const PULL_LIMITS: PullLimits = {
+const PULL_LIMITS: PullLimits = {
   readingCountMax: 32,
   waitingCountMax: 20_000,
   parkedCountMax: 100_000,

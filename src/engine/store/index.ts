@@ -1,7 +1,7 @@
 /** What is on disk: commit log, consume queues, manifest; recovery and retention. */
 export { delayOffsetPath } from './apache-files.ts'
 export type { CommitLog } from './commit-log.ts'
-export { PADDING_SIZE, type ConsumeQueue, type UnitBlock } from './consume-queue.ts'
+export type { ConsumeQueue, UnitBlock } from './consume-queue.ts'
 export type { QueueRead, QueueReadRequest } from './queue-reader.ts'
 export type { RetentionFence } from './retention.ts'
 export type { StoreOptions } from './store-options.ts'
