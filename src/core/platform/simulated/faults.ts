@@ -62,7 +62,7 @@ export interface ProgrammedFailure {
 
 interface Rates {
   /** Probability that a call of this kind fails. */
-  readonly calls: Partial<Record<FileCall, number>>
+  calls: Partial<Record<FileCall, number>>
   /** Probability that a call takes 20 ms or more. */
   slowCall: number
   /** Probability that a power cut flips one durable bit. */
@@ -93,8 +93,7 @@ export class Faults {
   /** Nothing goes wrong by itself from now on: no rates, no programmed failures. */
   heal(): void {
     this.#programmed.length = 0
-    for (const call of Object.keys(this.rates.calls)) delete this.rates.calls[call as FileCall]
-    Object.assign(this.rates, { slowCall: 0, bitFlip: 0, connectionCut: 0 })
+    Object.assign(this.rates, { calls: {}, slowCall: 0, bitFlip: 0, connectionCut: 0 })
   }
 
   /** How often each kind has happened, also those that have not. */
