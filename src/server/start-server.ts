@@ -1,4 +1,4 @@
-import { BrokerError } from '../core/base/index.ts'
+import type { BrokerError } from '../core/base/index.ts'
 import type { Options } from '../core/config/index.ts'
 import type { Platform } from '../core/platform/index.ts'
 import { NameServer } from '../doors/nameserver/index.ts'
