@@ -2,6 +2,7 @@
 export { delayOffsetPath } from './apache-files.ts'
 export type { CommitLog } from './commit-log.ts'
 export type { ConsumeQueue, UnitBlock } from './consume-queue.ts'
+export { countsOf, ManifestFields } from './manifest-fields.ts'
 export type { QueueRead, QueueReadRequest } from './queue-reader.ts'
 export type { RetentionFence } from './retention.ts'
 export type { StoreOptions } from './store-options.ts'

@@ -73,4 +73,25 @@ describe('the manifest file', () => {
     await world.finish(replaceFile(world.outside.files, '/orrery/manifest-a', bytes))
     expect(await rejectionOf(world.finish(fileOf(world).read()))).toBe('STORE_DAMAGED')
   })
+
+  test('is refused when a whole copy holds something else than a manifest', async () => {
+    const other = ['[]', '{}', '{"appliedOffset":"1","sections":{}}', '{"appliedOffset":1', '0']
+    for (const payload of other) {
+      const world = await newFolder()
+      await world.finish(
+        replaceFile(world.outside.files, '/orrery/manifest-a', withPayload(payload)),
+      )
+      expect(await rejectionOf(world.finish(fileOf(world).read()))).toBe('STORE_DAMAGED')
+    }
+  })
 })
+
+/** A copy whose checksums match. */
+function withPayload(json: string): Buffer {
+  const payload = Buffer.from(json)
+  const bytes = Buffer.concat([encodeManifest(manifestOf(1)).subarray(0, 32), payload])
+  bytes.writeUInt32BE(payload.length, 16)
+  bytes.writeUInt32BE(crc32(payload, 0, payload.length), 20)
+  bytes.writeUInt32BE(crc32(bytes, 0, 28), 28)
+  return bytes
+}

@@ -1,5 +1,6 @@
 import { assert, BrokerError, crc32, readInt64Loose, writeInt64 } from '../../core/base/index.ts'
 import { type Files, type Log, readWholeFile } from '../../core/platform/index.ts'
+import { ManifestFields } from './manifest-fields.ts'
 
 /**
  * The manifest: one snapshot of how far everything is durable. Two copies are written in turn, so
@@ -61,7 +62,7 @@ export function encodeManifest(manifest: Manifest): Buffer {
 /**
  * Returns `undefined` for anything that is not a whole, undamaged copy.
  *
- * @throws BrokerError `STORE_DAMAGED` for a version that is not ours
+ * @throws BrokerError `STORE_DAMAGED` for a version that is not ours, or a payload of another shape
  */
 export function decodeManifest(bytes: Buffer): Manifest | undefined {
   if (bytes.length < HEADER_BYTES) return undefined
@@ -75,16 +76,25 @@ export function decodeManifest(bytes: Buffer): Manifest | undefined {
   const end = HEADER_BYTES + payloadBytes
   if (payloadBytes > PAYLOAD_BYTES_MAX || bytes.length < end) return undefined
   if (bytes.readUInt32BE(AT_PAYLOAD_CRC) !== crc32(bytes, HEADER_BYTES, end)) return undefined
-  const payload = JSON.parse(bytes.toString('utf8', HEADER_BYTES, end)) as Omit<
-    Manifest,
-    'generation'
-  >
+  const payload = new ManifestFields(parse(bytes.toString('utf8', HEADER_BYTES, end)), 'payload')
   return {
     generation: readInt64Loose(bytes, AT_GENERATION),
-    appliedOffset: payload.appliedOffset,
-    cleanStop: payload.cleanStop,
-    sections: payload.sections,
+    appliedOffset: payload.count('appliedOffset'),
+    cleanStop: payload.has('cleanStop') ? cleanStopOf(payload.object('cleanStop')) : undefined,
+    sections: payload.object('sections').values(),
   }
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch (error) {
+    throw new BrokerError('STORE_DAMAGED', { file: 'manifest', problem: 'not JSON' }, error)
+  }
+}
+
+function cleanStopOf(fields: ManifestFields): CleanStop {
+  return { endOffset: fields.count('endOffset'), exportsCrc: fields.count('exportsCrc') }
 }
 
 /** Reads and writes the two copies in `directory`. */
