@@ -1,8 +1,8 @@
 import type { Platform } from '../../core/platform/index.ts'
 import type { CommitLog } from './commit-log.ts'
 import type { ConsumeQueue } from './consume-queue.ts'
-import { PendingApplies } from './pending-applies.ts'
-import type { AppliedRecord } from './topic-applier.ts'
+import { PendingApplies, type PendingRecord } from './pending-applies.ts'
+import { type AppliedRecord, emptyAppliedRecord } from './topic-applier.ts'
 
 /** Records applied before other work gets its turn: well under 2 ms. */
 const SLICE_RECORDS = 1024
@@ -14,7 +14,7 @@ const SLICE_RECORDS = 1024
 export class Applier {
   readonly #platform: Platform
   readonly #pending = new PendingApplies()
-  readonly #record: AppliedRecord
+  #record: AppliedRecord | undefined
   readonly #arrived: ConsumeQueue[] = []
   readonly #arrivalListeners = new Set<(queue: ConsumeQueue) => void>()
   readonly #appliedListeners = new Set<() => void>()
@@ -24,15 +24,6 @@ export class Applier {
 
   constructor(platform: Platform) {
     this.#platform = platform
-    this.#record = {
-      queue: undefined as never,
-      commitLogOffset: 0,
-      sizeBytes: 0,
-      tagsCode: 0,
-      queueOffset: 0,
-      source: Buffer.alloc(0),
-      position: 0,
-    }
   }
 
   /** Everything below is durable, visible and known to the timers. */
@@ -46,11 +37,7 @@ export class Applier {
     this.#appliedOffset = offset
   }
 
-  push(
-    record: { queue: ConsumeQueue; tagsCode: number; queueOffset: number },
-    commitLogOffset: number,
-    sizeBytes: number,
-  ): void {
+  push(record: Readonly<PendingRecord>, commitLogOffset: number, sizeBytes: number): void {
     this.#pending.push(record, commitLogOffset, sizeBytes)
   }
 
@@ -100,6 +87,7 @@ export class Applier {
       this.#arrived.push(queue)
     }
     if (queue.applier !== undefined) {
+      this.#record ??= emptyAppliedRecord(queue)
       const record = this.#record
       record.queue = queue
       record.commitLogOffset = offset

@@ -3,6 +3,12 @@ import type { ConsumeQueue } from './consume-queue.ts'
 
 const CAPACITY_FIRST = 4096
 
+export interface PendingRecord {
+  queue: ConsumeQueue
+  tagsCode: number
+  queueOffset: number
+}
+
 /**
  * Records that are in the log and not yet applied, in log order. Columns instead of objects:
  * it holds hundreds of thousands under load and nothing is left to collect.
@@ -21,11 +27,7 @@ export class PendingApplies {
     return this.#count
   }
 
-  push(
-    record: { queue: ConsumeQueue; tagsCode: number; queueOffset: number },
-    commitLogOffset: number,
-    sizeBytes: number,
-  ): void {
+  push(record: Readonly<PendingRecord>, commitLogOffset: number, sizeBytes: number): void {
     if (this.#count === this.#capacity) this.#grow()
     const index = (this.#head + this.#count) % this.#capacity
     this.#offsets[index] = commitLogOffset

@@ -18,7 +18,11 @@ import { scanLog, type ScanResult } from './log-scan.ts'
 import type { QueueTable } from './queue-table.ts'
 import type { SegmentFiles } from './segment-files.ts'
 import type { StoreOptions } from './store-options.ts'
-import type { AppliedRecord, CheckpointParticipant } from './topic-applier.ts'
+import {
+  type AppliedRecord,
+  type CheckpointParticipant,
+  emptyAppliedRecord,
+} from './topic-applier.ts'
 
 /** A queue number beyond it is not one: Apache's limit is far below. */
 const QUEUE_ID_MAX = 65_535
@@ -142,15 +146,7 @@ async function isRecordOf(
 class ApplyAgain {
   readonly #parts: RecoveryParts
   readonly #known: KnownOffsets
-  readonly #record: AppliedRecord = {
-    queue: undefined as never,
-    commitLogOffset: 0,
-    sizeBytes: 0,
-    tagsCode: 0,
-    queueOffset: 0,
-    source: Buffer.alloc(0),
-    position: 0,
-  }
+  #record: AppliedRecord | undefined
 
   constructor(parts: RecoveryParts, known: KnownOffsets) {
     this.#parts = parts
@@ -165,6 +161,7 @@ class ApplyAgain {
     const queueId = recordQueueId(source, position)
     if (queueId < 0 || queueId > QUEUE_ID_MAX) return
     const queue = this.#parts.queues.get(recordTopic(source, position), queueId)
+    this.#record ??= emptyAppliedRecord(queue)
     const record = this.#record
     record.queue = queue
     record.commitLogOffset = commitLogOffset

@@ -19,6 +19,7 @@ import type { ConsumeQueue } from './consume-queue.ts'
 import { isForeignFolder } from './foreign-folder.ts'
 import { type Manifest, ManifestFile } from './manifest.ts'
 import { offsetByTime, storeTimeOf } from './offset-by-time.ts'
+import type { PendingRecord } from './pending-applies.ts'
 import { type QueueRead, type QueueReadRequest, readQueue } from './queue-reader.ts'
 import { QueueTable } from './queue-table.ts'
 import { readRecord } from './record-reader.ts'
@@ -66,6 +67,8 @@ export class Store {
   #checkpointer: Checkpointer | undefined
   #retention: Retention | undefined
   #lastQueueOffset = 0
+  /** Filled for each record. */
+  #pending: PendingRecord | undefined
   /** Of the newest manifest on disk. */
   #generation: number
   #isForeign = false
@@ -368,6 +371,7 @@ export class Store {
     const log = this.#required(this.#log)
     const queueOffset = queue.nextOffset
     const offset = log.append(draft, queueOffset, storeTimeMs)
+    this.#pending ??= { queue, tagsCode, queueOffset }
     this.#pending.queue = queue
     this.#pending.tagsCode = tagsCode
     this.#pending.queueOffset = queueOffset
@@ -376,8 +380,6 @@ export class Store {
     this.#lastQueueOffset = queueOffset
     return offset
   }
-
-  readonly #pending = { queue: undefined as never as ConsumeQueue, tagsCode: 0, queueOffset: 0 }
 
   /** Called after each cycle of applying. Returns the way to stop that. */
   onApplied(listener: () => void): () => void {

@@ -22,6 +22,19 @@ export interface AppliedRecord {
   position: number
 }
 
+/** An object to fill for each record, made when the first one comes. */
+export function emptyAppliedRecord(queue: ConsumeQueue): AppliedRecord {
+  return {
+    queue,
+    commitLogOffset: 0,
+    sizeBytes: 0,
+    tagsCode: 0,
+    queueOffset: 0,
+    source: Buffer.alloc(0),
+    position: 0,
+  }
+}
+
 /**
  * A part of the broker whose state belongs into the manifest. The store calls, in this order:
  * `prepare`, `snapshot` (all participants at one moment), `write`, and after the manifest is
