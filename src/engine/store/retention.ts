@@ -61,7 +61,7 @@ export class Retention {
   async #clean(): Promise<void> {
     this.#trimmedTo ??= this.#segments.firstOffset
     const oldestMs = this.#platform.clock.timeMs() - this.#retentionMs
-    const fence = Math.min(...(await Promise.all(this.#fences.map(offset => offset()))))
+    const fence = Math.min(...(await Promise.all(this.#fences.map(async offset => offset()))))
     for (const base of [...this.#segments.bases].slice(1)) {
       // The first message of the next segment is younger than all of this one.
       if (base > fence || (await this.#storeTimeAt(base)) > oldestMs) break
