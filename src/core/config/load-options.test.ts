@@ -153,8 +153,9 @@ test.each([
   [{ remotingPort: '9876' }, 'remotingPort'],
   [{ remotingPort: '9878' }, 'nameserverPort'],
   [{ remotingPort: '2' }, 'remotingPort'],
-  [{ maxMessageSize: '8MiB', 'log.segmentBytes': '4MiB' }, 'log.segmentBytes'],
-  [{ maxMessageSize: '8MiB', 'timer.loadBytes': '8MiB' }, 'timer.loadBytes'],
+  [{ 'log.segmentBytes': '4MiB' }, 'log.segmentBytes'],
+  [{ 'timer.loadBytes': '4MiB' }, 'timer.loadBytes'],
+  [{ maxMessageSize: '8MiB' }, 'log.cacheBytes'],
   [{ advertise: 'broker.example:0' }, 'advertise'],
   [{ advertise: 'broker.example:70000' }, 'advertise'],
 ])('%j do not go together', (flags, name) => {

@@ -31,7 +31,9 @@ function portConflicts(options: Options): readonly Problem[] {
 }
 
 /** Properties, topic and the fixed fields of a record, above the body. */
-const RECORD_OVERHEAD_BYTES_MAX = 65_536
+const RECORD_OVERHEAD_BYTES_MAX = 131_072
+/** The log's memory takes records in while others are written: a few of the largest. */
+const RECORDS_IN_CACHE_MIN = 4
 
 function sizeConflicts(options: Options): readonly Problem[] {
   const recordBytesMax = options.maxMessageSize + RECORD_OVERHEAD_BYTES_MAX
@@ -43,12 +45,20 @@ function sizeConflicts(options: Options): readonly Problem[] {
     ['timer.loadBytes', options.timer.loadBytes],
     ['window.bodyBytes', options.window.bodyBytes],
   ]
-  return budgets
+  const problems = budgets
     .filter(([, budgetBytes]) => budgetBytes < recordBytesMax)
-    .map(([name]) => [
+    .map(([name]): Problem => [
       name,
-      `must be at least ${recordBytesMax} (maxMessageSize + 64KiB), or one message may not fit`,
+      `must be at least ${recordBytesMax} (maxMessageSize + 128KiB), or one message may not fit`,
     ])
+  const cacheBytesMin = RECORDS_IN_CACHE_MIN * recordBytesMax
+  if (options.log.cacheBytes >= recordBytesMax && options.log.cacheBytes < cacheBytesMin) {
+    problems.push([
+      'log.cacheBytes',
+      `must be at least ${cacheBytesMin} (4 x (maxMessageSize + 128KiB)), or large messages wait for each other`,
+    ])
+  }
+  return problems
 }
 
 function addressConflicts(options: Options): readonly Problem[] {
