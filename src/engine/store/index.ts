@@ -1,7 +1,7 @@
 /** What is on disk: commit log, consume queues, manifest; recovery and retention. */
 export { delayOffsetPath } from './apache-files.ts'
 export type { CommitLog } from './commit-log.ts'
-export type { ConsumeQueue, UnitBlock } from './consume-queue.ts'
+export { type ConsumeQueue, PADDING_SIZE, type UnitBlock } from './consume-queue.ts'
 export { countsOf, ManifestFields } from './manifest-fields.ts'
 export type { QueueRead, QueueReadRequest } from './queue-reader.ts'
 export type { RetentionFence } from './retention.ts'

@@ -145,3 +145,20 @@ test('progress outside the queue is corrected and reported', async () => {
   const warned = world.logLines.filter(line => line.message.includes('delay level'))
   expect(warned.map(line => line.fields)).toEqual([{ level: 2, offset: 7, corrected: 1 }])
 })
+
+test('a message that is damaged in the log makes none behind it early', async () => {
+  const world = new SimulatedWorld({ seed: 5 })
+  let broker = await TestBroker.open(world)
+  const first = broker.acceptLevel({ key: 1, level: 4 })
+  const damagedAt = broker.store.endOffset
+  broker.acceptLevel({ key: 2, level: 4 })
+  await world.runFor(5)
+  const last = broker.acceptLevel({ key: 3, level: 4 })
+  await world.runFor(50)
+  world.kill()
+  world.disk.flipBit(`${DIRECTORY}/commitlog/${'0'.repeat(20)}`, damagedAt + 100, 0)
+  broker = await TestBroker.open(world)
+  await world.runFor(60_000)
+  expect(mistakes([first, last], await broker.published())).toEqual([])
+  expect(broker.timers.statistics()).toMatchObject({ levelCount: 0, lostCount: 1 })
+})

@@ -9,30 +9,26 @@ import {
   recordStoreTimeMs,
   SCHEDULE_TOPIC,
 } from '../../../model/message/index.ts'
-import type {
-  AppliedRecord,
-  CheckpointParticipant,
-  ConsumeQueue,
-  Store,
-  TopicApplier,
+import {
+  type AppliedRecord,
+  type CheckpointParticipant,
+  type ConsumeQueue,
+  PADDING_SIZE,
+  type Store,
+  type TopicApplier,
+  type UnitBlock,
 } from '../../store/index.ts'
 import type { FiredIds } from '../fired-ids.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
 import type { Publisher } from '../publisher.ts'
 import { DelayOffsetsFile } from './delay-offsets-file.ts'
 import { LevelQueue } from './level-queue.ts'
+import { type LevelsSection, levelsSectionOf } from './levels-section.ts'
 
 const BATCH_COUNT_MAX = 512
 const BATCH_BYTES_MAX = 1024 * 1024
 /** Pause after the log took nothing, or could not be read. */
 const RETRY_MS = 50
-
-interface LevelsSection {
-  /** Next queue offset by level. */
-  readonly offsets: Readonly<Record<string, number>>
-  /** The table in force, for records that a crash leaves to be applied again. */
-  readonly levelsMs: readonly number[]
-}
 
 /**
  * The delay levels of RocketMQ 4. A level's messages wait in one queue of `SCHEDULE_TOPIC_XXXX`
@@ -101,7 +97,7 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
 
   /** Reads how far each level has got: from the manifest, or from Apache's file after it ran. */
   async load(section: unknown): Promise<void> {
-    const known = section as LevelsSection | undefined
+    const known = levelsSectionOf(section)
     if (known !== undefined) this.#levelsMsBefore = known.levelsMs
     this.#isTableKnown = known?.levelsMs.join() === this.#levelsMs.join()
     const offsets = this.#store.isForeign
@@ -292,11 +288,19 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
 
   /** How many messages from the head on are due; notes when the first other one is. */
   async #findDue(level: LevelQueue): Promise<{ count: number; lastMs: number }> {
-    const units = await level.queue.readUnits(level.nextOffset, BATCH_COUNT_MAX)
+    const from = level.nextOffset
+    let units = await level.queue.readUnits(from, BATCH_COUNT_MAX)
+    const missingCount = paddingCount(units)
+    if (missingCount > 0) {
+      // A read passes them over, and would take what follows for due.
+      this.#passMissing(level, from + missingCount)
+      units = await level.queue.readUnits(level.nextOffset, BATCH_COUNT_MAX)
+    }
     const nowMs = this.#platform.clock.timeMs()
     let count = 0
     let lastMs = -Infinity
     while (count < units.count && units.tagsCode(count) <= nowMs) {
+      if (units.size(count) === PADDING_SIZE) break
       lastMs = Math.max(lastMs, units.tagsCode(count))
       count++
     }
@@ -355,4 +359,11 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
       reason,
     })
   }
+}
+
+/** How many units from the first on stand for messages that are not there. */
+function paddingCount(units: UnitBlock): number {
+  let count = 0
+  while (count < units.count && units.size(count) === PADDING_SIZE) count++
+  return count
 }
