@@ -1,5 +1,6 @@
 import { assert, BrokerError, crc32, readInt64Loose, writeInt64 } from '../../core/base/index.ts'
 import type { Files, Platform } from '../../core/platform/index.ts'
+import type { ChunkSection } from './chunk-section.ts'
 import type { PagePool } from './page-pool.ts'
 import { StagedFile } from './staged-file.ts'
 import { TIMER_HEADER_BYTES, type TimerHeader, writeTimerHeader } from './timer-record.ts'
@@ -18,19 +19,6 @@ const AT_CRC = 28
 const NOTHING_LOADED = { count: 0, liveCount: 0, blockBytes: 0, isOver: false }
 
 type FilesAndLog = Pick<Platform, 'files' | 'log'>
-
-/** What the manifest says of a chunk. */
-export interface ChunkSection {
-  readonly number: number
-  readonly sizeBytes: number
-  readonly count: number
-  readonly dueMinMs: number
-  readonly dueMaxMs: number
-  /** Everything before this position has been delivered, or moved on by a split. */
-  readonly doneBytes: number
-  /** How many messages that were. */
-  readonly doneCount: number
-}
 
 /** A part of a chunk that was taken into the window in one piece. */
 export interface LoadedPart {

@@ -1,4 +1,4 @@
-import type { CheckpointParticipant } from '../store/index.ts'
+import { type CheckpointParticipant, countsOf } from '../store/index.ts'
 
 /**
  * Timers whose published record lies behind the last checkpoint: recovery found it there, so they
@@ -9,8 +9,9 @@ export class FiredIds implements CheckpointParticipant {
   readonly name = 'fired'
   readonly #ids: Set<number>
 
+  /** `section` is that of the manifest, `undefined` in a new store. Errors: STORE_DAMAGED. */
   constructor(section: unknown) {
-    this.#ids = new Set(Array.isArray(section) ? section.map(Number) : [])
+    this.#ids = new Set(section === undefined ? [] : countsOf(section, 'sections.fired'))
   }
 
   get count(): number {

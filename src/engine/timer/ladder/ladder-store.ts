@@ -13,10 +13,10 @@ import type { ParkedPlace } from '../parked/parked-queue.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
 import type { Publisher } from '../publisher.ts'
 import { type Claim, Firing } from './firing.ts'
+import { type LadderSection, ladderSectionOf } from './ladder-section.ts'
 import { LoadedBlocks } from './loaded-blocks.ts'
 import { Loader } from './loader.ts'
 import { Materializer, type WaitingMessage } from './materializer.ts'
-import type { PartitionSection } from './partition.ts'
 import { PartitionTable } from './partition-table.ts'
 import { StagedWriter } from './staged-writer.ts'
 import { PARKED_BLOCK, Window } from './window.ts'
@@ -34,15 +34,6 @@ export interface LadderOptions {
   readonly stagingBytesMax: number
   /** Part of the commit log that is surely in memory. */
   readonly logMemoryBytes: number
-}
-
-interface LadderSection {
-  /** F: everything due up to here has been delivered, or is tracked by the parked store. */
-  readonly firedMs: number
-  /** Timers of chunks that have fired although they are due after F. */
-  readonly firedAhead: readonly number[]
-  readonly nextChunkNumber: number
-  readonly partitions: readonly PartitionSection[]
 }
 
 /**
@@ -91,7 +82,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
       blocks: this.#blocks,
       parked,
       memoryBytes: options.logMemoryBytes,
-      firedMs: (parts.section as LadderSection | undefined)?.firedMs ?? 0,
+      firedMs: ladderSectionOf(parts.section).firedMs,
     })
     this.#firing = new Firing({
       platform,
@@ -139,10 +130,10 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
 
   /** Opens what the manifest names. `late` are messages of the parked store that wait for their time. */
   async load(section: unknown, late: readonly ParkedPlace[]): Promise<void> {
-    const known = section as LadderSection | undefined
+    const known = ladderSectionOf(section)
     await this.#table.makeDirectories()
-    await this.#table.load(known?.partitions ?? [], known?.nextChunkNumber ?? 1)
-    this.#firing.loadAhead(known?.firedAhead ?? [])
+    await this.#table.load(known.partitions, known.nextChunkNumber)
+    this.#firing.loadAhead(known.firedAhead)
     for (const place of late) {
       this.#window.add({
         deliverTimeMs: place.deliverTimeMs,

@@ -2,7 +2,8 @@ import { BrokerError } from '../../../core/base/index.ts'
 import { makeDurableDirectory, type Platform } from '../../../core/platform/index.ts'
 import { Chunk } from '../chunk.ts'
 import type { PagePool } from '../page-pool.ts'
-import { type ChunkOrigin, Partition, type PartitionSection } from './partition.ts'
+import type { PartitionSection } from './ladder-section.ts'
+import { type ChunkOrigin, Partition } from './partition.ts'
 import { partitionStart, type Rung, rungAt, rungForNew, rungNamed, rungs } from './rungs.ts'
 
 /**

@@ -1,4 +1,5 @@
-import type { Chunk, ChunkSection } from '../chunk.ts'
+import type { Chunk } from '../chunk.ts'
+import type { PartitionSection } from './ladder-section.ts'
 import type { Rung } from './rungs.ts'
 
 /**
@@ -6,13 +7,6 @@ import type { Rung } from './rungs.ts'
  * window already. Each way has a chunk of its own.
  */
 export type ChunkOrigin = 'arrival' | 'split' | 'direct'
-
-export interface PartitionSection {
-  readonly rung: string
-  readonly startMs: number
-  readonly isSplit: boolean
-  readonly chunks: readonly ChunkSection[]
-}
 
 /** All messages due in one interval, in chunks. */
 export class Partition {

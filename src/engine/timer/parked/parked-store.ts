@@ -2,7 +2,7 @@ import { assert } from '../../../core/base/index.ts'
 import { makeDurableDirectory, type Platform, type Timer } from '../../../core/platform/index.ts'
 import { findProperty, PROPERTY, recordProperties } from '../../../model/message/index.ts'
 import type { CheckpointParticipant } from '../../store/index.ts'
-import { Chunk, type ChunkSection } from '../chunk.ts'
+import { Chunk } from '../chunk.ts'
 import { readChunk } from '../chunk-reader.ts'
 import type { FiredIds } from '../fired-ids.ts'
 import { PagePool } from '../page-pool.ts'
@@ -14,6 +14,7 @@ import {
   timerRecordStart,
 } from '../timer-record.ts'
 import { type ParkedPlace, ParkedQueue } from './parked-queue.ts'
+import { type ParkedSection, parkedSectionOf } from './parked-section.ts'
 
 const RETRY_LOOK_MS = 500
 const RETRY_COUNT_MAX = 256
@@ -25,11 +26,6 @@ const STAGED_BYTES_LONG = 4 * 1024 * 1024
 const STAGED_BYTES_MAX = 16 * 1024 * 1024
 /** Pause after a write has failed. */
 const FAILED_PAUSE_MS = 500
-
-interface ParkedSection {
-  readonly nextNumber: number
-  readonly chunks: readonly (ChunkSection & { readonly gone: readonly number[] })[]
-}
 
 /** A message as it was accepted, for `park` and `keepLate`. */
 export interface ParkedMessage {
@@ -103,11 +99,11 @@ export class ParkedStore implements CheckpointParticipant {
   async load(section: unknown, nowMs: number): Promise<readonly ParkedPlace[]> {
     const { files } = this.#platform
     await makeDurableDirectory(files, this.#directory)
-    const known = section as ParkedSection | undefined
-    this.#nextNumber = known?.nextNumber ?? 1
+    const known = parkedSectionOf(section)
+    this.#nextNumber = known.nextNumber
     const named = new Set<string>()
     const waiting: ParkedPlace[] = []
-    for (const chunkSection of known?.chunks ?? []) {
+    for (const chunkSection of known.chunks) {
       const path = this.#path(chunkSection.number)
       named.add(path)
       const chunk = await Chunk.load(this.#platform, this.#pool, { path, section: chunkSection })

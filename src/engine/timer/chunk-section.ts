@@ -1,0 +1,27 @@
+import type { ManifestFields } from '../store/index.ts'
+
+/** What the manifest says of a chunk. */
+export interface ChunkSection {
+  readonly number: number
+  readonly sizeBytes: number
+  readonly count: number
+  readonly dueMinMs: number
+  readonly dueMaxMs: number
+  /** Everything before this position has been delivered, or moved on by a split. */
+  readonly doneBytes: number
+  /** How many messages that were. */
+  readonly doneCount: number
+}
+
+/** Errors: STORE_DAMAGED. */
+export function chunkSectionOf(fields: ManifestFields): ChunkSection {
+  return {
+    number: fields.count('number'),
+    sizeBytes: fields.count('sizeBytes'),
+    count: fields.count('count'),
+    dueMinMs: fields.timeMs('dueMinMs'),
+    dueMaxMs: fields.timeMs('dueMaxMs'),
+    doneBytes: fields.count('doneBytes'),
+    doneCount: fields.count('doneCount'),
+  }
+}
