@@ -59,7 +59,7 @@ describe('docs/formats/timer-chunk.md', () => {
       record: (source: Buffer, at: number): void => {
         const { topic, body } = decodeRecord(source, timerRecordStart(at))
         const deliverTimeMs = timerDeliverTimeMs(source, at)
-        seen.push({ deliverTimeMs, timerId: timerIdOf(source, at), topic, body: `${body}` })
+        seen.push({ deliverTimeMs, timerId: timerIdOf(source, at), topic, body: body.toString() })
       },
     }
     const range = { position: CHUNK_HEADER_BYTES, bytesMax: 1024 }
