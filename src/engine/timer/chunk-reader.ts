@@ -1,6 +1,6 @@
 import type { Log } from '../../core/platform/index.ts'
 import type { Chunk } from './chunk.ts'
-import { checkTimerRecord } from './timer-record.ts'
+import { checkTimerRecord, looksLikeTimerHeader, TIMER_HEADER_BYTES } from './timer-record.ts'
 
 /** Where a whole record lies in a block that was read. */
 export interface ChunkVisitor {
@@ -10,8 +10,8 @@ export interface ChunkVisitor {
 
 /**
  * Reads up to `bytesMax` of a chunk from `position` on, and at least one record. Returns the
- * position behind the last whole record. Damage is reported with file and range; the rest of the
- * block is served if the record's size can be trusted, else the rest of the chunk is given up.
+ * position behind the last whole record. Damage is reported with file and range, and the reading
+ * goes on at the next message.
  */
 export async function readChunk(
   chunk: Chunk,
@@ -54,15 +54,28 @@ function visitBlock(
       return { kind: 'too-small', needsBytes: check.needsBytes }
     }
     const size = check.kind === 'damaged' ? check.size : undefined
-    const to = size === undefined ? chunk.sizeBytes : start + position + size
+    const next = size === undefined ? nextHeader(block, position + 1, isLast) : position + size
     parts.log.error('waiting messages are damaged; the range was passed over', undefined, {
       file: chunk.file.path,
       fromPosition: start + position,
-      toPosition: to,
+      toPosition: start + next,
       reason: check.kind === 'damaged' ? check.reason : 'the file ends inside a record',
     })
-    if (size === undefined) return { kind: 'done', position: chunk.sizeBytes }
-    position += size
+    position = next
   }
   return { kind: 'done', position: start + position }
+}
+
+/**
+ * Where a message begins, from `position` on; the end of the block when it has none. Of the last
+ * bytes, in which a header may begin, the next block tells.
+ */
+function nextHeader(block: Buffer, position: number, isLast: boolean): number {
+  const end = block.length - TIMER_HEADER_BYTES + 1
+  for (let next = position; next < end; next++) {
+    if (!looksLikeTimerHeader(block, next)) continue
+    const check = checkTimerRecord(block, next, block.length)
+    if (check.kind === 'record' || (check.kind === 'cut' && !isLast)) return next
+  }
+  return isLast ? block.length : Math.max(position, end)
 }

@@ -230,18 +230,21 @@ describe('a chunk', () => {
     })
   })
 
-  test('with a damaged header of a record gives up what follows, and says so', async () => {
-    const world = await newWorld()
-    const chunk = newChunk(world)
-    fill(chunk, [100, 200, 300])
-    await world.finish(chunk.file.write())
-    const second = CHUNK_HEADER_BYTES + TIMER_HEADER_BYTES + recordOf(1000, 100).length
-    await damage(world, second + 6)
-    expect(await readAll(world, chunk, 10_000)).toEqual(expected([100]))
-    expect(world.logLines.at(-1)?.fields).toMatchObject({
-      fromPosition: second,
-      toPosition: chunk.sizeBytes,
-    })
+  test('with a damaged header of a record goes on at the next one, in blocks of any size', async () => {
+    for (const blockBytes of [10_000, 700, 430, 60]) {
+      const world = await newWorld()
+      const chunk = newChunk(world)
+      fill(chunk, [100, 200, 300, 90])
+      await world.finish(chunk.file.write())
+      const second = CHUNK_HEADER_BYTES + TIMER_HEADER_BYTES + recordOf(1000, 100).length
+      const third = second + TIMER_HEADER_BYTES + recordOf(1001, 200).length
+      await damage(world, second + 6)
+      const [first, , ...rest] = expected([100, 200, 300, 90])
+      expect(await readAll(world, chunk, blockBytes)).toEqual([first, ...rest])
+      const places = world.logLines.map(({ fields }) => fields)
+      expect(places[0]).toMatchObject({ file: PATH, fromPosition: second })
+      expect(places.at(-1)).toMatchObject({ toPosition: third })
+    }
   })
 })
 

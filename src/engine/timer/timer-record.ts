@@ -43,6 +43,14 @@ export function timerRecordSize(source: Buffer, position: number): number {
   return source.readInt32BE(position + AT_SIZE)
 }
 
+/** False is certain: for a search, before the checksum is computed. */
+export function looksLikeTimerHeader(source: Buffer, position: number): boolean {
+  return (
+    source.readInt16BE(position + AT_HEADER_SIZE) === TIMER_HEADER_BYTES &&
+    source.readInt8(position + AT_KIND) === KIND_MESSAGE
+  )
+}
+
 export function timerDeliverTimeMs(source: Buffer, position: number): number {
   return readInt64Loose(source, position + AT_DELIVER_TIME)
 }
