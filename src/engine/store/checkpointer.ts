@@ -100,6 +100,7 @@ export class Checkpointer {
   }
 
   async #attempt(): Promise<void> {
+    if (this.#log.failure !== undefined) return
     try {
       await this.run(false)
     } catch (error) {
@@ -119,6 +120,8 @@ export class Checkpointer {
   }
 
   async #take(isCleanStop: boolean): Promise<void> {
+    // A sync that failed must not be tried again: it would say yes to what was lost.
+    if (this.#log.failure !== undefined) throw this.#log.failure
     for (const participant of this.#participants) await participant.prepare()
     const appliedOffset = this.#appliedOffset()
     const sections: Record<string, unknown> = {}

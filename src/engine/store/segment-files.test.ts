@@ -98,6 +98,20 @@ describe('segment files', () => {
     }
   })
 
+  test('have no hole when one of the old ones could not be removed at first', async () => {
+    for (const call of ['remove', 'syncDirectory'] as const) {
+      const { world, segments } = await newSegments()
+      await fill(world, segments, 4)
+      world.faults.failNext({ call, error: 'STORE_FAILED' })
+      const removing = segments.removeBefore(3 * SEGMENT_BYTES)
+      expect(await world.finish(rejectionOf(removing))).toBe('STORE_FAILED')
+      await world.finish(segments.removeBefore(3 * SEGMENT_BYTES))
+      expect((await load(world)).bases).toEqual([3 * SEGMENT_BYTES])
+      world.crash()
+      expect((await load(world)).bases).toEqual([3 * SEGMENT_BYTES])
+    }
+  })
+
   test('have no hole after a power cut while old ones are removed', async () => {
     for (let seed = 1; seed <= 30; seed++) {
       const { world, segments } = await newSegments(seed)

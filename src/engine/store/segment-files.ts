@@ -26,6 +26,7 @@ export class SegmentFiles {
   readonly #open = new Map<number, Handle>()
   /** Files with writes that are done and not durable. */
   readonly #dirty = new Set<number>()
+  #isRemovalUnsynced = false
   #syncing: Promise<void> | undefined
 
   constructor(files: Files, directory: string, parts: { segmentBytes: number; root: string }) {
@@ -199,11 +200,24 @@ export class SegmentFiles {
 
   /** One removal is durable before the next: a power cut must not leave a hole between files. */
   async #removeFile(base: number): Promise<void> {
+    // An earlier one may have been removed without that.
+    if (this.#isRemovalUnsynced) await this.#syncRemoval()
     this.#dirty.delete(base)
     this.#bases = this.#bases.filter(candidate => candidate !== base)
-    await this.#retire(base)
-    await this.#files.remove(this.pathOf(base))
+    try {
+      await this.#retire(base)
+      await this.#files.remove(this.pathOf(base))
+    } catch (error) {
+      this.#bases = [...this.#bases, base].toSorted((a, b) => a - b)
+      throw error
+    }
+    this.#isRemovalUnsynced = true
+    await this.#syncRemoval()
+  }
+
+  async #syncRemoval(): Promise<void> {
     await this.#files.syncDirectory(this.directory)
+    this.#isRemovalUnsynced = false
   }
 
   async #use<Result>(base: number, action: (file: File) => Promise<Result>): Promise<Result> {

@@ -251,6 +251,20 @@ async function openWith(world: SimulatedWorld, notes: string[]): Promise<Store> 
 }
 
 describe('a checkpoint', () => {
+  test('is not tried again when a sync of it has failed', async () => {
+    const world = new SimulatedWorld({ seed: 11 })
+    const store = await startStore(world, { checkpointIntervalMs: 100 })
+    sendMany(world, store, 5)
+    world.faults.failNext({ call: 'datasync', path: /consumequeue/, error: 'STORE_FAILED' })
+    await world.run(() => store.failure !== undefined)
+    await world.runFor(1_000)
+    expect(store.checkpointOffset).toBe(0)
+    await world.finish(store.stop())
+    const { files, log } = world.outside
+    const manifestFile = new ManifestFile(files, `${directory}/orrery`, log)
+    expect(await world.finish(manifestFile.read())).toBeUndefined()
+  })
+
   test('takes its durable steps in order', async () => {
     const world = new SimulatedWorld({ seed: 4 })
     const steps: string[] = []
