@@ -36,6 +36,7 @@ function unsynced(file: File): File {
     path: file.path,
     read: (target, position) => file.read(target, position),
     write: (parts, position) => file.write(parts, position),
+    writeDurably: (parts, position) => file.write(parts, position),
     truncate: sizeBytes => file.truncate(sizeBytes),
     sizeBytes: () => file.sizeBytes(),
     datasync: () => Promise.resolve(),

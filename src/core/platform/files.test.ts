@@ -99,6 +99,20 @@ describe.each([
     expect(await files.sizeOf(`${root}/a`)).toBe(2 ** 30)
   })
 
+  test('write durably, from several parts and beside other writes', async (files, root) => {
+    const file = await files.open(`${root}/a`, 'write')
+    await file.write([Buffer.from('......')], 0)
+    await Promise.all([
+      file.writeDurably([Buffer.from('ab'), Buffer.from('c')], 0),
+      file.writeDurably([Buffer.from('ef')], 4),
+    ])
+    const target = Buffer.alloc(6)
+    expect(await file.read(target, 0)).toBe(6)
+    expect(target.toString()).toBe('abc.ef')
+    await file.close()
+    await expect(file.writeDurably([Buffer.from('x')], 0)).rejects.toThrow('closed')
+  })
+
   test('open for writing keeps what is there', async (files, root) => {
     await replaceFile(files, `${root}/a`, Buffer.from('kept'))
     const file = await files.open(`${root}/a`, 'write')

@@ -1,5 +1,5 @@
 import { BrokerError } from '../../core/base/index.ts'
-import type { Platform, Timer } from '../../core/platform/index.ts'
+import type { Platform } from '../../core/platform/index.ts'
 import {
   BLANK_MAGIC,
   recordSize,
@@ -9,50 +9,25 @@ import {
   type RecordDraft,
 } from '../../model/message/index.ts'
 import { LogBuffer } from './log-buffer.ts'
+import { BLANK_BYTES, LogFlusher } from './log-flusher.ts'
 import type { SegmentFiles } from './segment-files.ts'
 import type { StoreOptions } from './store-options.ts'
 
-/** Marks the unused end of a segment: its length and a magic number. */
-const BLANK_BYTES = 8
-/** With asynchronous flush the operating system keeps what was written for at most this long. */
-const ASYNC_SYNC_MS = 500
-/** Pause before a write is tried again that failed for lack of space. */
-const FULL_RETRY_MS = 500
-
-interface Blank {
-  readonly offset: number
-  readonly segmentEnd: number
-}
-
 /**
- * The append-only log of all messages. Records are encoded straight into memory; one loop writes
- * and syncs whatever came in meanwhile (group commit), then tells `onFlushed`.
+ * The append-only log of all messages. Records are encoded straight into memory, from where the
+ * flusher takes them to the disk.
  */
 export class CommitLog {
   readonly segments: SegmentFiles
   readonly #platform: Platform
   readonly #options: StoreOptions
   readonly #buffer: LogBuffer
-  readonly #onFlushed: () => void
-  readonly #onFull: (error: BrokerError) => void
   readonly #onFailed: (error: BrokerError) => void
-  /** Ends of segments not flushed yet, oldest first. */
-  readonly #blanks: Blank[] = []
+  readonly #flusher: LogFlusher
   #endOffset: number
-  #flushedOffset: number
-  #syncedOffset: number
   #releasedOffset: number
-  #isFlushing = false
-  #flushing: Promise<void> | undefined
-  #retryTimer: Timer | undefined
-  /** Set from the first write that is not durable until the sync that makes it so. */
-  #isSyncPlanned = false
-  #syncing: Promise<void> | undefined
-  #syncTimer: Timer | undefined
   #isClosed = false
-  #isHalted = false
   #failure: BrokerError | undefined
-  #isFull = false
 
   constructor(parts: {
     platform: Platform
@@ -67,18 +42,22 @@ export class CommitLog {
     this.#platform = parts.platform
     this.#options = parts.options
     this.segments = parts.segments
-    this.#onFlushed = parts.onFlushed
-    this.#onFull = parts.onFull
     this.#onFailed = parts.onFailed
     this.#endOffset = parts.endOffset
-    this.#flushedOffset = parts.endOffset
-    this.#syncedOffset = parts.endOffset
     this.#releasedOffset = parts.endOffset
-    this.#buffer = new LogBuffer(
-      parts.options.cacheBytes,
-      parts.options.recordBytesMax,
-      parts.endOffset,
-    )
+    const { cacheBytes, recordBytesMax } = parts.options
+    this.#buffer = new LogBuffer(cacheBytes, recordBytesMax, parts.endOffset)
+    this.#flusher = new LogFlusher({
+      platform: parts.platform,
+      options: parts.options,
+      segments: parts.segments,
+      buffer: this.#buffer,
+      onFlushed: parts.onFlushed,
+      onFull: parts.onFull,
+      fail: cause => {
+        this.fail(cause)
+      },
+    })
   }
 
   get endOffset(): number {
@@ -87,7 +66,7 @@ export class CommitLog {
 
   /** Everything below is on disk as the flush mode asks. */
   get flushedOffset(): number {
-    return this.#flushedOffset
+    return this.#flusher.flushedOffset
   }
 
   /** Bytes that `append` can take in before something is flushed and applied. */
@@ -110,7 +89,7 @@ export class CommitLog {
 
   /** True while the disk refuses writes for lack of space. */
   get isFull(): boolean {
-    return this.#isFull
+    return this.#flusher.isFull
   }
 
   /** Takes in nothing more from now on. */
@@ -124,11 +103,7 @@ export class CommitLog {
    */
   async halt(): Promise<void> {
     this.#isClosed = true
-    this.#isHalted = true
-    this.#retryTimer?.cancel()
-    this.#syncTimer?.cancel()
-    await this.#flushing
-    await this.#syncing
+    await this.#flusher.halt()
   }
 
   /** Nobody knows any more what is on the disk: nothing is accepted from now on. */
@@ -158,10 +133,7 @@ export class CommitLog {
     sealRecord(bytes, this.#buffer.position(offset), size, queueOffset, offset, storeTimeMs)
     this.#buffer.accept(offset, size)
     this.#endOffset = offset + size
-    if (!this.#isFlushing) {
-      this.#isFlushing = true
-      this.#platform.timers.soon(() => this.#startFlush())
-    }
+    this.#flusher.appended(this.#endOffset)
     return offset
   }
 
@@ -186,7 +158,7 @@ export class CommitLog {
 
   /** Fills `target` from `offset`, from disk; resolves to the flushed bytes that were there. */
   async read(target: Buffer, offset: number): Promise<number> {
-    const length = Math.min(target.length, Math.max(0, this.#flushedOffset - offset))
+    const length = Math.min(target.length, Math.max(0, this.flushedOffset - offset))
     return this.segments.read(target.subarray(0, length), offset)
   }
 
@@ -200,17 +172,14 @@ export class CommitLog {
   }
 
   /** Makes everything flushed durable; with synchronous flush it is already. */
-  async sync(): Promise<void> {
-    const target = this.#flushedOffset
-    if (this.#syncedOffset >= target) return
-    await this.segments.sync()
-    this.#syncedOffset = Math.max(this.#syncedOffset, target)
+  sync(): Promise<void> {
+    return this.#flusher.sync()
   }
 
   #checkRoom(sizeMax: number): void {
     if (this.#failure !== undefined) throw this.#failure
     if (this.#isClosed) throw new BrokerError('SHUTTING_DOWN')
-    if (this.#isFull) throw new BrokerError('STORE_FULL', { directory: this.segments.directory })
+    if (this.isFull) throw new BrokerError('STORE_FULL', { directory: this.segments.directory })
     const { recordBytesMax, segmentBytes } = this.#options
     if (sizeMax > recordBytesMax || sizeMax + BLANK_BYTES > segmentBytes) {
       throw new BrokerError('MESSAGE_TOO_LARGE', { sizeBytes: sizeMax, maxBytes: recordBytesMax })
@@ -242,90 +211,7 @@ export class CommitLog {
     bytes.writeUInt32BE(room, position)
     bytes.writeInt32BE(BLANK_MAGIC, position + 4)
     this.#buffer.accept(end, BLANK_BYTES)
-    this.#blanks.push({ offset: end, segmentEnd })
+    this.#flusher.endSegment(end, segmentEnd)
     return segmentEnd
-  }
-
-  #startFlush(): void {
-    if (!this.#isHalted) this.#flushing = this.#flush()
-  }
-
-  async #flush(): Promise<void> {
-    try {
-      while (this.#flushedOffset < this.#endOffset) {
-        const target = this.#endOffset
-        await this.#writeOut(target)
-        if (this.#options.flush === 'sync') {
-          await this.segments.sync()
-          this.#syncedOffset = target
-        } else {
-          this.#planSync()
-        }
-        this.#flushedOffset = target
-        this.#isFull = false
-        this.#onFlushed()
-        if (this.#isHalted || this.#failure !== undefined) return
-      }
-      this.#isFlushing = false
-    } catch (error) {
-      this.#flushFailed(error)
-    }
-  }
-
-  /** A full disk may get room again; after any other failure nobody knows what is on it. */
-  #flushFailed(error: unknown): void {
-    if (!(error instanceof BrokerError)) throw error
-    if (error.code !== 'STORE_FULL') {
-      this.fail(error)
-      return
-    }
-    if (!this.#isFull) {
-      this.#platform.log.error('the disk is full; new messages are refused', error)
-    }
-    this.#isFull = true
-    if (!this.#isHalted) {
-      this.#retryTimer = this.#platform.timers.after(FULL_RETRY_MS, () => this.#startFlush())
-    }
-    this.#onFull(error)
-  }
-
-  async #writeOut(target: number): Promise<void> {
-    let from = this.#flushedOffset
-    while (from < target) {
-      const blank = this.#blanks[0]
-      const isBlankNext = blank !== undefined && blank.offset < target
-      const to = isBlankNext ? blank.offset + BLANK_BYTES : target
-      await this.segments.write(this.#buffer.views(from, to), from)
-      if (isBlankNext) {
-        // The segment is complete: its last bytes must be durable before the next one counts.
-        if (this.#options.flush === 'sync') await this.segments.sync()
-        this.#flushedOffset = blank.segmentEnd
-        this.#blanks.shift()
-        from = blank.segmentEnd
-      } else {
-        from = to
-      }
-    }
-  }
-
-  #planSync(): void {
-    if (this.#isSyncPlanned || this.#isHalted) return
-    this.#isSyncPlanned = true
-    this.#syncTimer = this.#platform.timers.after(ASYNC_SYNC_MS, () => {
-      this.#syncing = this.#syncAsPlanned()
-    })
-  }
-
-  async #syncAsPlanned(): Promise<void> {
-    try {
-      await this.sync()
-    } catch (error) {
-      if (!(error instanceof BrokerError)) throw error
-      this.fail(error)
-      return
-    }
-    this.#isSyncPlanned = false
-    // What was written while it ran waits for a sync of its own.
-    if (this.#syncedOffset < this.#flushedOffset) this.#planSync()
   }
 }

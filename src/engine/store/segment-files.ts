@@ -90,6 +90,12 @@ export class SegmentFiles {
     this.#dirty.add(base)
   }
 
+  /** As `write`, and durable when it resolves. */
+  async writeDurably(parts: readonly Uint8Array[], offset: number): Promise<void> {
+    const base = this.baseOf(offset)
+    await this.#use(base, file => file.writeDurably(parts, offset - base))
+  }
+
   /** Writes bytes that may reach over the end of a segment. */
   async writeAcross(bytes: Uint8Array, offset: number): Promise<void> {
     let done = 0

@@ -7,6 +7,8 @@ import { fileError } from './system-error.ts'
 export class RealFile implements File {
   readonly path: string
   readonly #descriptor: number
+  /** Of the same file, opened so that a write returns when it is durable; made on first use. */
+  #durable: Promise<number> | undefined
   #open = true
 
   constructor(path: string, descriptor: number) {
@@ -27,7 +29,17 @@ export class RealFile implements File {
   write(parts: readonly Uint8Array[], position: number): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#assertOpen()
-      this.#writeFrom(parts, position, resolve, reject)
+      const done = { descriptor: this.#descriptor, resolve, reject }
+      this.#writeFrom(parts, position, done)
+    })
+  }
+
+  async writeDurably(parts: readonly Uint8Array[], position: number): Promise<void> {
+    this.#assertOpen()
+    this.#durable ??= this.#openDurable()
+    const descriptor = await this.#durable
+    await new Promise<void>((resolve, reject) => {
+      this.#writeFrom(parts, position, { descriptor, resolve, reject })
     })
   }
 
@@ -53,10 +65,29 @@ export class RealFile implements File {
     })
   }
 
-  close(): Promise<void> {
-    return this.#call((descriptor, done) => {
+  async close(): Promise<void> {
+    const durable = this.#durable
+    this.#durable = undefined
+    if (durable !== undefined) await this.#closeDurable(await durable)
+    await this.#call((descriptor, done) => {
       // The number may belong to another file as soon as the system has closed this one.
       this.#open = false
+      fs.close(descriptor, done)
+    })
+  }
+
+  #openDurable(): Promise<number> {
+    const { O_RDWR, O_DSYNC } = fs.constants
+    return new Promise((resolve, reject) => {
+      fs.open(this.path, O_RDWR | O_DSYNC, (error, descriptor) => {
+        if (error !== null) reject(fileError(error, this.path))
+        else resolve(descriptor)
+      })
+    })
+  }
+
+  #closeDurable(descriptor: number): Promise<void> {
+    return this.#call((_, done) => {
       fs.close(descriptor, done)
     })
   }
@@ -89,8 +120,7 @@ export class RealFile implements File {
   #writeFrom(
     parts: readonly Uint8Array[],
     position: number,
-    resolve: () => void,
-    reject: (error: unknown) => void,
+    { descriptor, resolve, reject }: WriteCall,
   ): void {
     const total = totalBytes(parts)
     if (total === 0) {
@@ -101,16 +131,26 @@ export class RealFile implements File {
       if (error !== null) reject(fileError(error, this.path))
       else if (count === total) resolve()
       else if (count === 0) reject(noProgress(this.path))
-      else this.#writeFrom(withoutFirst(parts, count), position + count, resolve, reject)
+      else {
+        const rest = withoutFirst(parts, count)
+        this.#writeFrom(rest, position + count, { descriptor, resolve, reject })
+      }
     }
     const only = parts.length === 1 ? parts[0] : undefined
-    if (only === undefined) fs.writev(this.#descriptor, parts, position, done)
-    else fs.write(this.#descriptor, only, 0, total, position, done)
+    if (only === undefined) fs.writev(descriptor, parts, position, done)
+    else fs.write(descriptor, only, 0, total, position, done)
   }
 
   #assertOpen(): void {
     assert(this.#open, 'a closed file must not be used')
   }
+}
+
+/** Where a write goes, and who hears of its end. */
+interface WriteCall {
+  readonly descriptor: number
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
 }
 
 function totalBytes(parts: readonly Uint8Array[]): number {

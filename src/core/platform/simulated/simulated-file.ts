@@ -60,6 +60,12 @@ export class SimulatedFile implements File {
     })
   }
 
+  /** Two steps here, so that death and faults can come between them. */
+  async writeDurably(parts: readonly Uint8Array[], position: number): Promise<void> {
+    await this.write(parts, position)
+    await this.datasync()
+  }
+
   truncate(sizeBytes: number): Promise<void> {
     return this.#perform({
       call: 'truncate',
