@@ -223,6 +223,7 @@ export class ConsumeQueue {
     await this.#segments.load()
     if (this.#segments.isEmpty) return
     await this.#segments.completeLengths()
+    if (!known.isClean) await this.#segments.syncNames()
     const first = this.#segments.firstOffset / UNIT_BYTES
     const limit = this.#segments.endOffset / UNIT_BYTES
     let count = first

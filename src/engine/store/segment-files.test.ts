@@ -98,6 +98,22 @@ describe('segment files', () => {
     }
   })
 
+  test('that a killed process has made and not named durably are, once their names are', async () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const { world, segments } = await newSegments(seed)
+      world.faults.failNext({ call: 'datasync', error: 'STORE_FAILED' })
+      await world.finish(rejectionOf(segments.write([Buffer.from('lost')], 0)))
+      world.kill()
+      const found = await load(world)
+      if (found.isEmpty) continue
+      await world.finish(found.completeLengths())
+      await world.finish(found.syncNames())
+      await fill(world, found, 1)
+      world.crash()
+      expect((await load(world)).endOffset).toBe(SEGMENT_BYTES)
+    }
+  })
+
   test('have no hole when one of the old ones could not be removed at first', async () => {
     for (const call of ['remove', 'syncDirectory'] as const) {
       const { world, segments } = await newSegments()

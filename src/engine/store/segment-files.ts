@@ -166,6 +166,14 @@ export class SegmentFiles {
     })
   }
 
+  /**
+   * Makes the names of the files that were found durable: a process that was killed, or failed,
+   * between making a file and syncing its folder has left one that a power cut would take.
+   */
+  async syncNames(): Promise<void> {
+    if (this.#bases.length > 0) await this.#files.syncDirectory(this.directory)
+  }
+
   /** Gives a file that a crash left short its full length. */
   async completeLengths(): Promise<void> {
     for (const base of this.#bases) {

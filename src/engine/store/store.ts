@@ -118,6 +118,10 @@ export class Store {
         await files.makeDirectory(`${options.directory}/${name}`)
       }
       await files.syncDirectory(options.directory)
+      // A killed process may have replaced files there and not synced the names.
+      for (const name of ['config', 'orrery']) {
+        await files.syncDirectory(`${options.directory}/${name}`)
+      }
       const segments = new SegmentFiles(files, `${options.directory}/commitlog`, {
         segmentBytes: options.segmentBytes,
         root: options.directory,
@@ -189,6 +193,7 @@ export class Store {
     }
     await checkSegmentLength(parts)
     await this.#segments.completeLengths()
+    await this.#segments.syncNames()
     await this.#queues.discover()
     const isAborted = await hasAbortFile(files, directory)
     const applied = manifest?.appliedOffset ?? 0
