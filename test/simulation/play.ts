@@ -8,7 +8,7 @@ import { Violation } from './violation.ts'
 const PERM_OPEN = 6
 const ROUNDS_MAX = 150
 /** Of the broker's log, when somebody watches. */
-const LINES_SHOWN = 40
+const LINES_SHOWN = 400
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /** What is due longer than this is held up by something. */
@@ -112,11 +112,13 @@ async function deliverAll(simulation: Simulation): Promise<void> {
  * To when a quarter of what is still to come is due. After the clock went back a level has in front
  * of what is due what is not: an hour then, since nobody but the level knows for how long.
  */
-function nextStepMs({ nowMs }: Simulation, waiting: readonly Send[]): number {
+function nextStepMs({ nowMs, ledger }: Simulation, waiting: readonly Send[]): number {
   // Nothing is lost: it only waits longer.
   const isOverdue = waiting.some(send => send.deliverTimeMs < nowMs - LATE_MS)
   if (isOverdue) return HOUR_MS
-  const dues = waiting.map(send => send.deliverTimeMs).filter(dueMs => dueMs > nowMs)
+  // Also what nobody was told of may be there.
+  const unseen = [...ledger.sends.values()].filter(({ place }) => place === undefined)
+  const dues = unseen.map(send => send.deliverTimeMs).filter(dueMs => dueMs > nowMs)
   const sorted = dues.toSorted((a, b) => a - b)
   const dueMs = sorted[Math.floor(sorted.length / 4)]
   return dueMs === undefined ? HOUR_MS : dueMs - nowMs
