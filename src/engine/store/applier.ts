@@ -1,7 +1,7 @@
 import type { Platform } from '../../core/platform/index.ts'
 import type { CommitLog } from './commit-log.ts'
 import type { ConsumeQueue } from './consume-queue.ts'
-import { PendingApplies, type PendingRecord } from './pending-applies.ts'
+import { PendingApplies } from './pending-applies.ts'
 import { type AppliedRecord, emptyAppliedRecord } from './topic-applier.ts'
 
 /** Records applied before other work gets its turn: well under 2 ms. */
@@ -37,8 +37,9 @@ export class Applier {
     this.#appliedOffset = offset
   }
 
-  push(record: Readonly<PendingRecord>, commitLogOffset: number, sizeBytes: number): void {
-    this.#pending.push(record, commitLogOffset, sizeBytes)
+  /** The record is in the log and takes the queue's next offset. */
+  push(queue: ConsumeQueue, tagsCode: number, commitLogOffset: number, sizeBytes: number): void {
+    this.#pending.push(queue, tagsCode, commitLogOffset, sizeBytes)
   }
 
   onApplied(listener: () => void): () => void {

@@ -3,12 +3,6 @@ import type { ConsumeQueue } from './consume-queue.ts'
 
 const CAPACITY_FIRST = 4096
 
-export interface PendingRecord {
-  queue: ConsumeQueue
-  tagsCode: number
-  queueOffset: number
-}
-
 /**
  * Records that are in the log and not yet applied, in log order. Columns instead of objects:
  * it holds hundreds of thousands under load and nothing is left to collect.
@@ -27,14 +21,15 @@ export class PendingApplies {
     return this.#count
   }
 
-  push(record: Readonly<PendingRecord>, commitLogOffset: number, sizeBytes: number): void {
+  /** The record takes the queue's next offset. */
+  push(queue: ConsumeQueue, tagsCode: number, commitLogOffset: number, sizeBytes: number): void {
     if (this.#count === this.#capacity) this.#grow()
     const index = (this.#head + this.#count) % this.#capacity
     this.#offsets[index] = commitLogOffset
     this.#sizes[index] = sizeBytes
-    this.#tagsCodes[index] = record.tagsCode
-    this.#queueOffsets[index] = record.queueOffset
-    this.#queues[index] = record.queue
+    this.#tagsCodes[index] = tagsCode
+    this.#queueOffsets[index] = queue.nextOffset
+    this.#queues[index] = queue
     this.#count++
   }
 

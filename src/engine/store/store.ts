@@ -19,7 +19,6 @@ import type { ConsumeQueue } from './consume-queue.ts'
 import { isForeignFolder } from './foreign-folder.ts'
 import { type Manifest, ManifestFile } from './manifest.ts'
 import { offsetByTime, storeTimeOf } from './offset-by-time.ts'
-import type { PendingRecord } from './pending-applies.ts'
 import { type QueueRead, type QueueReadRequest, readQueue } from './queue-reader.ts'
 import { QueueTable } from './queue-table.ts'
 import { readRecord } from './record-reader.ts'
@@ -67,8 +66,6 @@ export class Store {
   #checkpointer: Checkpointer | undefined
   #retention: Retention | undefined
   #lastQueueOffset = 0
-  /** Filled for each record. */
-  #pending: PendingRecord | undefined
   /** Of the newest manifest on disk. */
   #generation: number
   #isForeign = false
@@ -376,11 +373,7 @@ export class Store {
     const log = this.#required(this.#log)
     const queueOffset = queue.nextOffset
     const offset = log.append(draft, queueOffset, storeTimeMs)
-    this.#pending ??= { queue, tagsCode, queueOffset }
-    this.#pending.queue = queue
-    this.#pending.tagsCode = tagsCode
-    this.#pending.queueOffset = queueOffset
-    this.#applier.push(this.#pending, offset, log.endOffset - offset)
+    this.#applier.push(queue, tagsCode, offset, log.endOffset - offset)
     queue.nextOffset = queueOffset + 1
     this.#lastQueueOffset = queueOffset
     return offset
