@@ -170,3 +170,12 @@ test('one connection cannot fill memory with groups or topics', () => {
   )
   expect(clients.clientCount).toBe(1)
 })
+
+test('a client that is in no group is not remembered', () => {
+  const { clients } = registry()
+  const a = channel(1)
+  clients.heartbeat(a, beat('a', { producerGroups: [], consumers: [] }))
+  expect(clients.clientCount).toBe(0)
+  clients.close(a)
+  expect(clients.clientCount).toBe(0)
+})

@@ -116,6 +116,7 @@ export class ClientRegistry {
       }
       if (group.update(channel, member, consumer)) this.#tell(group)
     }
+    this.#forgetIfIdle(channel)
   }
 
   /** A client says that it stops producing or consuming in these groups. */
@@ -130,6 +131,7 @@ export class ClientRegistry {
     if (groups === undefined) return
     for (const group of [...groups.producers]) this.#removeProducer(channel, group)
     for (const group of [...groups.consumers]) this.#removeConsumer(channel, group)
+    this.#channels.delete(channel)
   }
 
   /** Forgets who has sent no heartbeat for `CLIENT_EXPIRY_MS`. */

@@ -119,13 +119,12 @@ export class PullService {
 
   #readEnded(): void {
     this.#readingCount--
-    let next = 0
-    while (next < this.#turn.length && this.#readingCount < this.#limits.readingCountMax) {
-      const pull = this.#turn[next]
-      next++
-      if (pull !== undefined) this.#take(pull)
+    while (this.#readingCount < this.#limits.readingCountMax) {
+      // An answer may close its connection, which changes the line: one is taken out at a time.
+      const pull = this.#turn.shift()
+      if (pull === undefined) return
+      this.#take(pull)
     }
-    this.#turn.splice(0, next)
   }
 
   #run(pull: PendingPull): void {

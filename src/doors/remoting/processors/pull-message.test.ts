@@ -262,3 +262,17 @@ test('beyond the limit of waiting pulls the next one is answered at once', async
     19,
   ])
 })
+
+test.each([{ maxMsgBytes: 'x' }, { suspendTimeoutMillis: 'x' }])(
+  'a pull that is refused for %j leaves no open request behind',
+  async fields => {
+    const { world, client } = await worldWith(1)
+    for (let count = 0; count < 3; count++) {
+      expect((await pull(client, fields))?.header.code).toBe(29)
+    }
+    // A connection with a request under way would be cut only after two seconds.
+    const before = world.world.platform.clock.uptimeMs()
+    await world.world.finish(world.door.stop())
+    expect(world.world.platform.clock.uptimeMs() - before).toBeLessThan(1000)
+  },
+)

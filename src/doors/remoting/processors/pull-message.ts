@@ -103,14 +103,18 @@ function pull(request: Request, parts: PullParts): void {
     const commitOffset = requiredInt64(fields, 'commitOffset')
     if (commitOffset >= 0) parts.offsets.commit(group, topic, queueId, commitOffset)
   }
+  const limits = {
+    bytesMax: bytesMax(optionalInt32(fields, 'maxMsgBytes')),
+    deadlineUptimeMs: deadlineUptimeMs(fields, sysFlag, parts.clock),
+  }
   const pending = new PendingPull({
+    // It counts as an open request from here on: nothing may be refused any more.
     asker: new RequestAsker(request, topic, parts),
     queue: target.queue,
     offset,
     countMax: Math.min(countMax, MESSAGE_COUNT_MAX),
-    bytesMax: bytesMax(optionalInt32(fields, 'maxMsgBytes')),
     accepts: target.accepts,
-    deadlineUptimeMs: deadlineUptimeMs(fields, sysFlag, parts.clock),
+    ...limits,
   })
   parts.pulls.start(pending)
 }
