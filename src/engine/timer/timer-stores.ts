@@ -139,7 +139,7 @@ export class TimerStores {
       parkedCount: this.#parked.refusedCount,
       enqueuedCount: this.#ladder.enqueuedCount,
       deliveredCount: this.#publisher.deliveredCount,
-      lostCount: this.#levels.lostCount + this.#ladder.lostCount,
+      lostCount: this.#levels.lostCount + this.#ladder.lostCount + this.#parked.lostCount,
     }
   }
 }

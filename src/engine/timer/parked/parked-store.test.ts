@@ -97,3 +97,28 @@ test('a herd that is refused does not fill the memory', async () => {
   expect(broker.timers.statistics().parkedCount).toBe(600)
   expect(600 * 15_000 - writtenBytes).toBeLessThan(5 * 1024 * 1024)
 })
+
+test('what is damaged in a file of parked messages is lost alone, and keeps no file', async () => {
+  for (const isLoadedBefore of [false, true]) {
+    const world = new SimulatedWorld({ seed: 7 })
+    let broker = await TestBroker.open(world, {}, closed)
+    const accepted: Accepted[] = []
+    for (let key = 0; key < 5; key++) {
+      const deliverTimeMs = nowOf(world) + 20
+      accepted.push(broker.accept({ key, topic: 'Closed', deliverTimeMs, bodyBytes: 300 }))
+    }
+    await world.runFor(8_000)
+    if (!isLoadedBefore) await broker.stop()
+    const [path = ''] = (await timerFiles(world)).filter(name => name.includes('parked'))
+    // In the body of the first.
+    world.disk.flipBit(path, 32 + 56 + 150, 3)
+    if (!isLoadedBefore) broker = await TestBroker.open(world, {}, closed)
+    broker.sink.refused.clear()
+    await world.runFor(60_000)
+    const published = await broker.published('Closed')
+    expect(mistakes(accepted.slice(1), published)).toEqual([])
+    expect(broker.timers.statistics()).toMatchObject({ parkedCount: 0, lostCount: 1 })
+    await broker.stop()
+    expect(await timerFiles(world)).toEqual([])
+  }
+})

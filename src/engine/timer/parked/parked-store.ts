@@ -1,6 +1,11 @@
 import { assert } from '../../../core/base/index.ts'
 import { makeDurableDirectory, type Platform, type Timer } from '../../../core/platform/index.ts'
-import { findProperty, PROPERTY, recordProperties } from '../../../model/message/index.ts'
+import {
+  checkRecord,
+  findProperty,
+  PROPERTY,
+  recordProperties,
+} from '../../../model/message/index.ts'
 import type { CheckpointParticipant } from '../../store/index.ts'
 import { Chunk } from '../chunk.ts'
 import { readChunk } from '../chunk-reader.ts'
@@ -51,11 +56,14 @@ export class ParkedStore implements CheckpointParticipant {
   readonly #chunks = new Map<number, Chunk>()
   /** Ids in a chunk that are delivered: kept until the whole chunk goes. */
   readonly #gone = new Map<number, Set<number>>()
+  /** Messages of a chunk that still wait: the chunk goes when there is none. */
+  readonly #liveCounts = new Map<number, number>()
   readonly #refused = new Map<string, ParkedQueue>()
   readonly #late = new Map<number, ParkedPlace>()
   #open: Chunk | undefined
   #nextNumber = 1
   #condemned: Chunk[] = []
+  #lostCount = 0
   #isTouched = false
   #timer: Timer | undefined
   #retrying: Promise<void> | undefined
@@ -80,6 +88,11 @@ export class ParkedStore implements CheckpointParticipant {
     let count = 0
     for (const queue of this.#refused.values()) count += queue.count
     return count
+  }
+
+  /** Messages that could not be kept because the disk has damaged them. */
+  get lostCount(): number {
+    return this.#lostCount
   }
 
   /** Messages that wait for their own time behind the fire position. */
@@ -168,7 +181,7 @@ export class ParkedStore implements CheckpointParticipant {
   snapshot(): ParkedSection {
     this.#isPaused = false
     for (const chunk of [...this.#chunks.values()]) {
-      if (chunk.count === (this.#gone.get(chunk.number)?.size ?? 0)) this.#condemn(chunk)
+      if (this.#liveCounts.get(chunk.number) === 0) this.#condemn(chunk)
     }
     const chunks = [...this.#chunks.values()].map(chunk => ({
       ...chunk.section(),
@@ -198,6 +211,7 @@ export class ParkedStore implements CheckpointParticipant {
 
   async #loadChunk(chunk: Chunk, nowMs: number, waiting: ParkedPlace[]): Promise<void> {
     const gone = this.#gone.get(chunk.number)
+    let liveCount = 0
     let position = chunk.takenBytes
     const visitor = {
       record: (source: Buffer, at: number, size: number): void => {
@@ -209,6 +223,7 @@ export class ParkedStore implements CheckpointParticipant {
           recordBytes: size - TIMER_HEADER_BYTES,
         }
         if (gone?.has(place.timerId) === true) return
+        liveCount++
         if (place.deliverTimeMs > nowMs) {
           this.#late.set(place.timerId, place)
           waiting.push(place)
@@ -222,6 +237,9 @@ export class ParkedStore implements CheckpointParticipant {
       position = await readChunk(chunk, range, { visitor, log: this.#platform.log })
     }
     chunk.endPart(chunk.beginPart(), position, chunk.count)
+    this.#liveCounts.set(chunk.number, liveCount)
+    // One that is damaged and gone is not lost.
+    this.#lostCount += Math.max(0, chunk.count - liveCount - (gone?.size ?? 0))
   }
 
   #queueOf(topic: string): ParkedQueue {
@@ -245,6 +263,7 @@ export class ParkedStore implements CheckpointParticipant {
     }
     const position = chunk.sizeBytes
     chunk.append(message, message.source, message.position, message.recordBytes)
+    this.#liveCounts.set(chunk.number, (this.#liveCounts.get(chunk.number) ?? 0) + 1)
     if (this.#pool.stagedBytes > STAGED_BYTES_LONG) this.#writeEarly()
     return {
       timerId: message.timerId,
@@ -269,11 +288,13 @@ export class ParkedStore implements CheckpointParticipant {
 
   #markGone(place: ParkedPlace): void {
     this.#gone.get(place.chunkNumber)?.add(place.timerId)
+    this.#liveCounts.set(place.chunkNumber, (this.#liveCounts.get(place.chunkNumber) ?? 0) - 1)
   }
 
   #condemn(chunk: Chunk): void {
     this.#chunks.delete(chunk.number)
     this.#gone.delete(chunk.number)
+    this.#liveCounts.delete(chunk.number)
     this.#condemned.push(chunk)
     if (this.#open === chunk) this.#open = undefined
   }
@@ -311,6 +332,10 @@ export class ParkedStore implements CheckpointParticipant {
       if (!this.#fired.take(place.timerId)) {
         const record = await this.#read(place)
         if (place.deliverTimeMs > this.#platform.clock.timeMs()) continue
+        if (checkRecord(record, 0, record.length).kind !== 'record') {
+          this.#lose(queue, place)
+          continue
+        }
         const outcome = this.#publisher.deliver(record, 0, place.timerId)
         if (outcome === 'busy') return
         if (outcome === 'refused') {
@@ -322,6 +347,18 @@ export class ParkedStore implements CheckpointParticipant {
       queue.shift()
       this.#markGone(place)
     }
+  }
+
+  /** Its bytes went bad after it was loaded. */
+  #lose(queue: ParkedQueue, place: ParkedPlace): void {
+    this.#lostCount++
+    this.#platform.log.error('a parked message is damaged; it is lost', undefined, {
+      file: this.#path(place.chunkNumber),
+      fromPosition: place.position,
+      commitLogOffset: place.timerId,
+    })
+    queue.shift()
+    this.#markGone(place)
   }
 
   #path(number: number): string {
