@@ -1,4 +1,4 @@
-import { assert } from '../../core/base/index.ts'
+import { assert, BrokerError } from '../../core/base/index.ts'
 import type { File, Files } from '../../core/platform/index.ts'
 import type { PagePool } from './page-pool.ts'
 
@@ -116,12 +116,22 @@ export class StagedFile {
     })
   }
 
-  /** Makes durable what was written. */
+  /**
+   * Makes durable what was written.
+   *
+   * @throws BrokerError `STORE_FAILED`, also for lack of space: trying again would prove nothing
+   */
   sync(): Promise<void> {
     return this.#serially(async () => {
       const end = this.#writtenBytes
       if (this.#syncedBytes >= end || this.#isRemoved) return
-      await (await this.#opened()).datasync()
+      const file = await this.#opened()
+      try {
+        await file.datasync()
+      } catch (error) {
+        // The system may have dropped what it could not write, and says yes the next time.
+        throw new BrokerError('STORE_FAILED', { file: this.path }, error)
+      }
       this.#syncedBytes = end
     })
   }

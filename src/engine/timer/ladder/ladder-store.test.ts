@@ -255,6 +255,23 @@ describe('a disk that does not do its part', () => {
     expect(mistakes(accepted, await broker.published())).toEqual([])
   })
 
+  test.each(['ladder', 'parked'])(
+    'that has no room when %s is made durable is not trusted again',
+    async folder => {
+      const world = new SimulatedWorld({ seed: 53 })
+      const broker = await TestBroker.open(world, {}, sink => sink.refused.add('Closed'))
+      broker.accept({ key: 1, deliverTimeMs: nowOf(world) + HOUR_MS })
+      broker.accept({ key: 2, topic: 'Closed', deliverTimeMs: nowOf(world) + 10 })
+      await world.runFor(100)
+      const before = broker.store.checkpointOffset
+      const path = new RegExp(`/${folder}/`)
+      world.faults.failNext({ call: 'datasync', path, error: 'STORE_FULL' })
+      await world.runFor(20_000)
+      expect(broker.store.failure?.code).toBe('STORE_FAILED')
+      expect(broker.store.checkpointOffset).toBe(before)
+    },
+  )
+
   test('that cannot be read for a moment holds up nobody else', async () => {
     const world = new SimulatedWorld({ seed: 51 })
     const broker = await TestBroker.open(world, { store: { checkpointIntervalMs: 3_600_000 } })
