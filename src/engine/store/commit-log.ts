@@ -1,8 +1,7 @@
-import { BrokerError } from '../../core/base/index.ts'
+import { assert, BrokerError } from '../../core/base/index.ts'
 import type { Platform } from '../../core/platform/index.ts'
 import {
   BLANK_MAGIC,
-  recordSize,
   recordSizeMax,
   sealRecord,
   writeRecord,
@@ -10,6 +9,7 @@ import {
 } from '../../model/message/index.ts'
 import { LogBuffer } from './log-buffer.ts'
 import { BLANK_BYTES, LogFlusher } from './log-flusher.ts'
+import { RECORD_BYTES_MAX } from './record-limit.ts'
 import type { SegmentFiles } from './segment-files.ts'
 import type { StoreOptions } from './store-options.ts'
 
@@ -22,12 +22,15 @@ export class CommitLog {
   readonly #platform: Platform
   readonly #options: StoreOptions
   readonly #buffer: LogBuffer
+  /** Largest record for which there is memory. */
+  readonly #heldBytesMax: number
   readonly #onFailed: (error: BrokerError) => void
   readonly #flusher: LogFlusher
   #endOffset: number
   #releasedOffset: number
   #isClosed = false
   #failure: BrokerError | undefined
+  #hasToldOfMemory = false
 
   constructor(parts: {
     platform: Platform
@@ -46,7 +49,9 @@ export class CommitLog {
     this.#endOffset = parts.endOffset
     this.#releasedOffset = parts.endOffset
     const { cacheBytes, recordBytesMax } = parts.options
-    this.#buffer = new LogBuffer(cacheBytes, recordBytesMax, parts.endOffset)
+    assert(cacheBytes >= 4 * recordBytesMax, 'the log must hold a few of the largest new records')
+    this.#heldBytesMax = Math.min(RECORD_BYTES_MAX, Math.floor((cacheBytes - BLANK_BYTES) / 2))
+    this.#buffer = new LogBuffer(cacheBytes, this.#heldBytesMax, parts.endOffset)
     this.#flusher = new LogFlusher({
       platform: parts.platform,
       options: parts.options,
@@ -69,14 +74,10 @@ export class CommitLog {
     return this.#flusher.flushedOffset
   }
 
-  /** Bytes that `append` can take in before something is flushed and applied. */
+  /** Bytes of new messages that `append` can take in before something is flushed and applied. */
   get roomBytes(): number {
     const { cacheBytes, recordBytesMax } = this.#options
     return cacheBytes - recordBytesMax - (this.#endOffset - this.#releasedOffset)
-  }
-
-  get recordBytesMax(): number {
-    return this.#options.recordBytesMax
   }
 
   get minOffset(): number {
@@ -118,6 +119,13 @@ export class CommitLog {
     this.#releasedOffset = offset
   }
 
+  /** Throws `MESSAGE_TOO_LARGE` when a new message may not be as large; what is due may. */
+  checkNewSize(draft: RecordDraft): void {
+    const sizeBytes = recordSizeMax(draft)
+    const maxBytes = this.#options.recordBytesMax
+    if (sizeBytes > maxBytes) throw new BrokerError('MESSAGE_TOO_LARGE', { sizeBytes, maxBytes })
+  }
+
   /**
    * Encodes a record at the end of the log; returns its offset. Durable once it is flushed.
    *
@@ -135,11 +143,6 @@ export class CommitLog {
     this.#endOffset = offset + size
     this.#flusher.appended(this.#endOffset)
     return offset
-  }
-
-  /** Size of the record that was appended at `offset` and is still in memory. */
-  sizeInMemory(offset: number): number {
-    return recordSize(this.#buffer.bytes, this.#buffer.position(offset))
   }
 
   /** Whether the record at `offset` can be read without the disk. */
@@ -180,12 +183,25 @@ export class CommitLog {
     if (this.#failure !== undefined) throw this.#failure
     if (this.#isClosed) throw new BrokerError('SHUTTING_DOWN')
     if (this.isFull) throw new BrokerError('STORE_FULL', { directory: this.segments.directory })
-    const { recordBytesMax, segmentBytes } = this.#options
-    if (sizeMax > recordBytesMax || sizeMax + BLANK_BYTES > segmentBytes) {
-      throw new BrokerError('MESSAGE_TOO_LARGE', { sizeBytes: sizeMax, maxBytes: recordBytesMax })
-    }
+    const { cacheBytes, segmentBytes } = this.#options
+    const maxBytes = Math.min(this.#heldBytesMax, segmentBytes - BLANK_BYTES)
+    if (sizeMax > maxBytes) throw this.#tooLarge(sizeMax, maxBytes)
     // The blank at the end of a segment takes up to one more record of the buffer.
-    if (2 * sizeMax > this.roomBytes) throw new BrokerError('STORE_BUSY')
+    const neededBytes = 2 * sizeMax + BLANK_BYTES
+    if (neededBytes > cacheBytes - (this.#endOffset - this.#releasedOffset)) {
+      throw new BrokerError('STORE_BUSY')
+    }
+  }
+
+  /** What was accepted with more memory, and is due now, waits until there is as much again. */
+  #tooLarge(sizeBytes: number, maxBytes: number): BrokerError {
+    const error = new BrokerError('MESSAGE_TOO_LARGE', { sizeBytes, maxBytes })
+    if (this.#hasToldOfMemory || sizeBytes <= this.#heldBytesMax) return error
+    this.#hasToldOfMemory = true
+    this.#platform.log.error('a due message does not fit the memory of the log', undefined, {
+      hint: `it is kept, and delivered once log.cacheBytes is ${2 * sizeBytes + BLANK_BYTES} or more`,
+    })
+    return error
   }
 
   /** Writes the record at the end of the log, where it may not stay; returns its size. */

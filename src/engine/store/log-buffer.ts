@@ -4,7 +4,7 @@ import { assert } from '../../core/base/index.ts'
  * The newest part of the commit log in memory: write buffer and read cache in one.
  *
  * A ring of `capacityBytes` in which the byte at log offset `o` lies at `o % capacityBytes`. Behind
- * the ring is room for one record, so that a record is always contiguous from its first byte on:
+ * the ring is room for the largest record, so that a record is always contiguous from its first byte on:
  * what reaches over the ring's end is also copied to its start, for the flush.
  */
 export class LogBuffer {
@@ -15,7 +15,7 @@ export class LogBuffer {
   #endOffset: number
 
   constructor(capacityBytes: number, recordBytesMax: number, firstOffset: number) {
-    assert(capacityBytes >= 4 * recordBytesMax, 'the buffer must hold a few of the largest records')
+    assert(capacityBytes >= 2 * recordBytesMax, 'the buffer must hold two of the largest records')
     this.bytes = Buffer.allocUnsafeSlow(capacityBytes + recordBytesMax)
     this.capacityBytes = capacityBytes
     this.#heldFrom = firstOffset

@@ -1,6 +1,7 @@
 import { checkRecord, recordCommitLogOffset } from '../../model/message/index.ts'
 import type { CommitLog } from './commit-log.ts'
 import { type ConsumeQueue, PADDING_SIZE } from './consume-queue.ts'
+import { RECORD_BYTES_MAX } from './record-limit.ts'
 
 export interface QueueReadRequest {
   /** From the queue's `minOffset` to its `maxOffset`. */
@@ -43,11 +44,9 @@ class Selection {
   readonly queueOffsets: number[] = []
   bytes = 0
   nextOffset: number
-  readonly #recordBytesMax: number
 
-  constructor(fromOffset: number, recordBytesMax: number) {
+  constructor(fromOffset: number) {
     this.nextOffset = fromOffset
-    this.#recordBytesMax = recordBytesMax
   }
 
   /** Looks at the next unit; returns false when the read is full. */
@@ -59,7 +58,7 @@ class Selection {
     if (isWanted) {
       if (this.offsets.length >= request.countMax) return false
       // A size that no record has ends the read there, whatever it claims.
-      const sizeBytes = size > 0 && size <= this.#recordBytesMax ? size : 0
+      const sizeBytes = size > 0 && size <= RECORD_BYTES_MAX ? size : 0
       if (this.offsets.length > 0 && this.bytes + sizeBytes > request.bytesMax) return false
       this.offsets.push(unit.commitLogOffset(index))
       this.sizes.push(sizeBytes)
@@ -81,7 +80,7 @@ export function readQueue(
   request: QueueReadRequest,
 ): QueueRead | Promise<QueueRead> {
   if (!queue.isInTail(request.fromOffset)) return readFromDisk(log, queue, request)
-  const selection = new Selection(request.fromOffset, log.recordBytesMax)
+  const selection = new Selection(request.fromOffset)
   selectFromTail(queue, request, selection)
   const isInMemory = selection.offsets.every(offset => log.isInMemory(offset))
   if (!isInMemory) return readRecords(log, selection)
@@ -121,7 +120,7 @@ async function readFromDisk(
   const isSelective = request.accepts !== undefined
   const countMax = isSelective ? UNITS_SCANNED_MAX : Math.min(request.countMax, UNITS_SCANNED_MAX)
   const units = await queue.readUnits(request.fromOffset, countMax)
-  const selection = new Selection(request.fromOffset, log.recordBytesMax)
+  const selection = new Selection(request.fromOffset)
   for (let index = 0; index < units.count; index++) {
     if (!selection.consider(units, index, request)) break
   }

@@ -1,5 +1,6 @@
 import { checkRecord, recordCommitLogOffset, recordSize } from '../../model/message/index.ts'
 import type { CommitLog } from './commit-log.ts'
+import { RECORD_BYTES_MAX } from './record-limit.ts'
 
 const SIZE_BYTES = 4
 
@@ -7,12 +8,11 @@ const SIZE_BYTES = 4
 export async function readRecord(
   log: CommitLog,
   commitLogOffset: number,
-  recordBytesMax: number,
 ): Promise<Buffer | undefined> {
   const head = Buffer.alloc(SIZE_BYTES)
   if ((await log.read(head, commitLogOffset)) < head.length) return undefined
   const size = recordSize(head, 0)
-  if (size <= 0 || size > recordBytesMax) return undefined
+  if (size <= 0 || size > RECORD_BYTES_MAX) return undefined
   const record = Buffer.alloc(size)
   const got = await log.read(record, commitLogOffset)
   if (checkRecord(record, 0, got).kind !== 'record') return undefined

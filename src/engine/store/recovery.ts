@@ -16,6 +16,7 @@ import {
 import type { ConsumeQueue } from './consume-queue.ts'
 import { scanLog, type ScanResult } from './log-scan.ts'
 import type { QueueTable } from './queue-table.ts'
+import { RECORD_BYTES_MAX } from './record-limit.ts'
 import type { SegmentFiles } from './segment-files.ts'
 import type { StoreOptions } from './store-options.ts'
 import {
@@ -79,7 +80,7 @@ export async function recover(parts: RecoveryParts, known: KnownOffsets): Promis
   const result = await scanLog(segments, fromOffset, {
     visitor: new ApplyAgain(parts, known),
     log: platform.log,
-    recordBytesMax: parts.options.recordBytesMax,
+    recordBytesMax: RECORD_BYTES_MAX,
   })
   if (!segments.isEmpty) await segments.cut(result.endOffset)
   if (!parts.isClean) await writeAgain(parts, fromOffset, result.endOffset)
@@ -131,7 +132,7 @@ async function isRecordOf(
   const head = Buffer.alloc(4)
   if ((await parts.segments.read(head, commitLogOffset)) < head.length) return false
   const size = recordSize(head, 0)
-  if (size <= 0 || size > parts.options.recordBytesMax) return false
+  if (size <= 0 || size > RECORD_BYTES_MAX) return false
   const record = Buffer.alloc(size)
   const got = await parts.segments.read(record, commitLogOffset)
   if (checkRecord(record, 0, got).kind !== 'record') return true // damaged, yet the unit may be right

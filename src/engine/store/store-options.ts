@@ -8,7 +8,7 @@ export interface StoreOptions {
   readonly cacheBytes: number
   /** More than this not yet applied: `congested`. `STORE_BUSY` comes when `cacheBytes` are. */
   readonly unappliedBytesMax: number
-  /** Largest record: body, properties and what the broker adds. */
+  /** Largest record of a new message: body, properties and what the broker adds. */
   readonly recordBytesMax: number
   /** `sync`: `fdatasync` before anything is visible or answered. `async`: within 500 ms. */
   readonly flush: 'sync' | 'async'

@@ -360,10 +360,14 @@ export class Store {
    */
   append(draft: RecordDraft, queue: ConsumeQueue, tagsCode: number, storeTimeMs: number): number {
     if (this.#space.isLow) throw this.#fullError()
+    this.#required(this.#log).checkNewSize(draft)
     return this.appendDue(draft, queue, tagsCode, storeTimeMs)
   }
 
-  /** As `append`, also while space is low: delivering what is due is what makes room. */
+  /**
+   * As `append`, also while space is low: delivering what is due is what makes room. Takes what was
+   * accepted, also when the limit for new messages is lower by now.
+   */
   appendDue(
     draft: RecordDraft,
     queue: ConsumeQueue,
@@ -421,8 +425,7 @@ export class Store {
     if (commitLogOffset < this.minLogOffset || commitLogOffset >= this.appliedOffset) {
       return undefined
     }
-    const log = this.#required(this.#log)
-    return readRecord(log, commitLogOffset, this.#options.recordBytesMax)
+    return readRecord(this.#required(this.#log), commitLogOffset)
   }
 
   storeTimeOf(queue: ConsumeQueue, queueOffset: number): Promise<number> {
