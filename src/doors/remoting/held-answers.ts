@@ -19,11 +19,6 @@ export class HeldAnswers {
     return this.#first === this.#blocks.length
   }
 
-  /** Commit log offset that the newest answer waits for; -1 when there is none. */
-  get lastOffset(): number {
-    return this.#offsets.at(-1) ?? -1
-  }
-
   /** Holds `block` from `start` to `end` until the record at `commitLogOffset` is applied. */
   add(block: Buffer, start: number, end: number, commitLogOffset: number): void {
     const last = this.#blocks.length - 1

@@ -88,11 +88,6 @@ export class ClientRegistry {
     return this.#consumers.get(name)
   }
 
-  /** Connections of a producer group. */
-  producersOf(group: string): ReadonlyMap<ClientChannel, Member> | undefined {
-    return this.#producers.get(group)
-  }
-
   /** Errors: PARAMETER_INVALID when it names more groups or topics than a client may have. */
   heartbeat(channel: ClientChannel, heartbeat: ClientHeartbeat): void {
     const groups = this.#groupsOf(channel, heartbeat)

@@ -52,10 +52,6 @@ export class ConsumerGroup {
     return this.#subscriptions.get(topic)
   }
 
-  subscriptions(): readonly Subscription[] {
-    return [...this.#subscriptions.values()]
-  }
-
   clientIds(): readonly string[] {
     return [...new Set(Array.from(this.members.values(), member => member.clientId))]
   }

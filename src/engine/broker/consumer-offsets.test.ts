@@ -26,7 +26,6 @@ test('an offset may go forwards and backwards, and what was never committed is u
   expect(offsets.find('g', 'T', 1)).toBeUndefined()
   expect(offsets.find('g', 'other', 0)).toBeUndefined()
   expect(offsets.find('other', 'T', 0)).toBeUndefined()
-  expect(offsets.topicsOf('g')).toEqual(['T'])
 })
 
 test('offsets are on disk five seconds after a change, and not written without one', async () => {
@@ -74,6 +73,27 @@ test('a stop writes what changed last, and nothing is written after it', async (
   expect((await open(world)).find('g', 'T', 3)).toBe(9)
 })
 
+test('a stop waits for a write that is under way when nothing has changed since', async () => {
+  const world = await configWorld()
+  const offsets = await open(world)
+  offsets.commit('g', 'T', 3, 9)
+  void offsets.flush()
+  await world.finish(offsets.stop())
+  world.crash()
+  expect((await open(world)).find('g', 'T', 3)).toBe(9)
+})
+
+test('a stop writes again what a write under way has failed to write', async () => {
+  const world = await configWorld()
+  const offsets = await open(world)
+  offsets.commit('g', 'T', 3, 9)
+  world.faults.failNext({ call: 'write', error: 'STORE_FULL' })
+  offsets.flush().catch(() => undefined)
+  await world.finish(offsets.stop())
+  world.crash()
+  expect((await open(world)).find('g', 'T', 3)).toBe(9)
+})
+
 test('a file of Apache is read, what makes no sense in it is left out', async () => {
   const world = await configWorld()
   const text =
@@ -84,8 +104,10 @@ test('a file of Apache is read, what makes no sense in it is left out', async ()
   expect(offsets.find('g', 'T', 0)).toBe(12)
   expect(offsets.find('g', 'T', 1)).toBe(7)
   expect(offsets.find('g', 'odd@name', 0)).toBe(1)
-  expect(offsets.topicsOf('bad')).toEqual([])
-  expect(offsets.topicsOf('list')).toEqual([])
+  offsets.commit('g', 'T', 0, 13)
+  await world.finish(offsets.flush())
+  const { offsetTable } = Object(await fileJson(world, 'consumerOffset.json'))
+  expect(Object.keys(offsetTable).sort()).toEqual(['T@g', 'odd@name@g'])
 })
 
 test('after a power cut each offset is one that was committed at or after the last flush', async () => {

@@ -24,6 +24,8 @@ export class ConsumerOffsets {
   readonly #file: JsonFile
   #origin: JsonObject = {}
   #dirty = false
+  /** The latest write, under way or over. */
+  #writing: Promise<void> = Promise.resolve()
   #timer: Timer | undefined
 
   private constructor(directory: string, platform: TablePlatform & { readonly timers: Timers }) {
@@ -58,12 +60,18 @@ export class ConsumerOffsets {
   /** Ends the writing, after a last one. */
   async stop(): Promise<void> {
     this.#timer?.cancel()
+    // One that is under way and fails leaves its work to the last one.
+    await this.#writing.catch(() => undefined)
     await this.flush()
   }
 
-  /** Durable when it resolves; does nothing when nothing has changed. */
-  async flush(): Promise<void> {
-    if (!this.#dirty) return
+  /** All that is committed is durable when it resolves; writes only when something has changed. */
+  flush(): Promise<void> {
+    if (this.#dirty) this.#writing = this.#write()
+    return this.#writing
+  }
+
+  async #write(): Promise<void> {
     this.#dirty = false
     this.#version.bump(this.#clock.timeMs())
     try {
@@ -91,11 +99,6 @@ export class ConsumerOffsets {
     if (queues.get(queueId) === offset) return
     queues.set(queueId, offset)
     this.#dirty = true
-  }
-
-  /** Topics of which the group has committed an offset. */
-  topicsOf(group: string): readonly string[] {
-    return [...(this.#groups.get(group)?.keys() ?? [])]
   }
 
   #adopt(json: JsonObject): void {

@@ -81,3 +81,23 @@ test('a file of Apache is read, and what we do not know of it is kept', async ()
     subscriptionGroupTable: { cg: { retryMaxTimes: 5, somethingNew: { a: 1 } } },
   })
 })
+
+test('an update that cannot be written changes nothing', async () => {
+  const world = await configWorld()
+  const groups = await openGroups(world)
+  const config = defaultSubscriptionGroupConfig('billing')
+  const group = await world.finish(groups.update({ ...config, retryMaxTimes: 3 }))
+  world.faults.failNext({ call: 'datasync', path: /subscriptionGroup/, error: 'STORE_FAILED' })
+  const update = groups.update({ ...config, retryMaxTimes: 5 })
+  await expect(world.finish(update)).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  expect(group).toMatchObject({ retryCountMax: 3, config: { retryMaxTimes: 3 } })
+  world.faults.failNext({
+    call: 'datasync',
+    path: /subscriptionGroup/,
+    error: 'STORE_FAILED',
+    count: 2,
+  })
+  const created = groups.update(defaultSubscriptionGroupConfig('new'))
+  await expect(world.finish(created)).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  expect(groups.find('new')).toBeUndefined()
+})

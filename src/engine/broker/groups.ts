@@ -15,6 +15,7 @@ import { DataVersion } from './data-version.ts'
 import { checkGroupConfig, groupSettingsFrom, type GroupSettings } from './group-settings.ts'
 import { isJsonObject, JsonFile, type JsonObject } from './json-file.ts'
 import type { TablePlatform } from './topics.ts'
+import { WrittenSettings } from './written-settings.ts'
 
 /** Most groups that requests may bring about, so that no client can fill memory with names. */
 export const GROUP_COUNT_MAX = 50_000
@@ -39,6 +40,8 @@ export interface Group extends GroupSettings {
   readonly durable: Promise<void> | undefined
 }
 
+type StoredSettings = GroupSettings & { readonly config: JsonObject }
+
 type MutableGroup = { -readonly [K in keyof Group]: Group[K] }
 
 export interface GroupTableOptions {
@@ -56,6 +59,7 @@ export class GroupTable {
   readonly #groups = new Map<string, MutableGroup>()
   readonly #version: DataVersion
   readonly #file: JsonFile
+  readonly #written = new WrittenSettings<MutableGroup, StoredSettings>(() => this.#changed())
   #origin: JsonObject = { forbiddenTable: {} }
 
   private constructor(options: GroupTableOptions, platform: TablePlatform) {
@@ -82,14 +86,6 @@ export class GroupTable {
     return this.#groups.get(name)
   }
 
-  all(): Iterable<Group> {
-    return this.#groups.values()
-  }
-
-  get count(): number {
-    return this.#groups.size
-  }
-
   /** Errors: GROUP_NOT_FOUND. */
   get(name: string): Group {
     const group = this.#groups.get(name)
@@ -109,8 +105,33 @@ export class GroupTable {
     if (known !== undefined) return known
     checkGroupName(name)
     if (!this.#options.autoCreate) return this.get(name)
+    return this.#create(name, defaultConfig(name))
+  }
+
+  /**
+   * Makes a group or replaces its settings; fields that only the file knows stay. Durable when it
+   * resolves.
+   *
+   * Errors: GROUP_NAME_INVALID, PARAMETER_INVALID, TOO_MANY_GROUPS, STORE_FAILED, STORE_FULL.
+   */
+  async update(config: SubscriptionGroupConfig): Promise<Group> {
+    const name = config.groupName
+    checkGroupName(name)
+    checkGroupConfig(config)
+    const known = this.#groups.get(name)
+    const fields = { ...known?.config, ...subscriptionGroupConfigJson(config) }
+    if (known === undefined) {
+      const created = this.#create(name, fields)
+      await created.durable
+      return created
+    }
+    await this.#written.change(known, settingsOf(known.config), settingsOf(fields))
+    return known
+  }
+
+  #create(name: string, config: JsonObject): Group {
     this.#checkRoom(name)
-    const group = this.#set(name, defaultConfig(name))
+    const group = this.#set(name, config)
     const durable = this.#changed()
     group.durable = durable
     durable.then(
@@ -126,33 +147,13 @@ export class GroupTable {
     return group
   }
 
-  /**
-   * Makes a group or replaces its settings; fields that only the file knows stay. Durable when it
-   * resolves.
-   *
-   * Errors: GROUP_NAME_INVALID, PARAMETER_INVALID, TOO_MANY_GROUPS, STORE_FAILED, STORE_FULL.
-   */
-  async update(config: SubscriptionGroupConfig): Promise<Group> {
-    const name = config.groupName
-    checkGroupName(name)
-    checkGroupConfig(config)
-    const known = this.#groups.get(name)
-    if (known === undefined) this.#checkRoom(name)
-    const group = this.#set(name, { ...known?.config, ...subscriptionGroupConfigJson(config) })
-    await this.#changed()
-    return group
-  }
-
   #checkRoom(name: string): void {
     if (this.#groups.size < GROUP_COUNT_MAX) return
     throw new BrokerError('TOO_MANY_GROUPS', { group: name, groupCountMax: GROUP_COUNT_MAX })
   }
 
   #set(name: string, config: JsonObject): MutableGroup {
-    const settings = groupSettingsFrom(config)
-    const known = this.#groups.get(name)
-    if (known !== undefined) return Object.assign(known, settings, { config })
-    const group: MutableGroup = { ...settings, name, config, durable: undefined }
+    const group: MutableGroup = { ...settingsOf(config), name, durable: undefined }
     this.#groups.set(name, group)
     return group
   }
@@ -178,6 +179,10 @@ export class GroupTable {
     const json = { ...this.#origin, dataVersion: this.#version.toJson(), subscriptionGroupTable }
     return JSON.stringify(json, undefined, 1)
   }
+}
+
+function settingsOf(config: JsonObject): StoredSettings {
+  return { ...groupSettingsFrom(config), config }
 }
 
 function defaultConfig(name: string): JsonObject {

@@ -43,6 +43,13 @@ export function plainTopic(queueCount: number, perm: number = PERM_DEFAULT): Top
   }
 }
 
+/** The settings alone of something that has more. */
+export function settingsOf(topic: TopicSettings): TopicSettings {
+  const { readQueueCount, writeQueueCount, perm, order } = topic
+  const { topicSysFlag, filterType, attributes } = topic
+  return { readQueueCount, writeQueueCount, perm, order, topicSysFlag, filterType, attributes }
+}
+
 /**
  * What a request sets. Errors: PARAMETER_INVALID for what is out of range or has no meaning here;
  * NOT_SUPPORTED for an attribute that RocketMQ knows and this broker does not.

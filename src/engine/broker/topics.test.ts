@@ -206,3 +206,40 @@ test('the data version never comes back, across restarts and with a clock that g
   }
   expect(seen.size).toBe(6)
 })
+
+test('an update that cannot be written changes nothing', async () => {
+  const world = await configWorld()
+  const topics = await openTopics(world)
+  const topic = await world.finish(topics.update('orders', plainTopic(4)))
+  const seen: number[] = []
+  topics.onChange(({ writeQueueCount }) => seen.push(writeQueueCount))
+  world.faults.failNext({ call: 'datasync', path: /topics/, error: 'STORE_FAILED' })
+  const update = topics.update('orders', plainTopic(6))
+  await expect(world.finish(update)).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  expect(topic.writeQueueCount).toBe(4)
+  expect(seen).toEqual([6, 4])
+})
+
+test('two updates at once that cannot be written both change nothing', async () => {
+  const world = await configWorld()
+  const topics = await openTopics(world)
+  const topic = await world.finish(topics.update('orders', plainTopic(4)))
+  world.faults.failNext({ call: 'datasync', path: /topics/, error: 'STORE_FULL', count: 3 })
+  const updates = [6, 8, 9].map(count => topics.update('orders', plainTopic(count)))
+  const outcomes = await world.finish(Promise.allSettled(updates))
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect(topic.writeQueueCount).toBe(4)
+})
+
+test('of two updates at once the one that is written stays', async () => {
+  const world = await configWorld()
+  const topics = await openTopics(world)
+  const topic = await world.finish(topics.update('orders', plainTopic(4)))
+  world.faults.failNext({ call: 'datasync', path: /topics/, error: 'STORE_FULL' })
+  const updates = [6, 8].map(count => topics.update('orders', plainTopic(count)))
+  const outcomes = await world.finish(Promise.allSettled(updates))
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
+  expect(topic.writeQueueCount).toBe(8)
+  world.crash()
+  expect((await openTopics(world)).get('orders').writeQueueCount).toBe(8)
+})

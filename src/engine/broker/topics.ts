@@ -15,10 +15,12 @@ import { systemTopics } from './system-topics.ts'
 import {
   checkTopicSettings,
   plainTopic,
+  settingsOf,
   topicSettingsFromJson,
   topicJson,
   type TopicSettings,
 } from './topic-settings.ts'
+import { WrittenSettings } from './written-settings.ts'
 
 /** Most topics that requests may bring about, so that no client can fill memory with names. */
 export const TOPIC_COUNT_MAX = 50_000
@@ -70,6 +72,9 @@ export class TopicTable {
   readonly #topics = new Map<string, MutableTopic>()
   readonly #version: DataVersion
   readonly #file: JsonFile
+  readonly #written = new WrittenSettings<MutableTopic, TopicSettings>(topic => {
+    return this.#changed(topic)
+  })
   readonly #listeners = new Set<(topic: Topic) => void>()
   #origin: JsonObject = {}
 
@@ -165,8 +170,7 @@ export class TopicTable {
       await created.durable
       return created
     }
-    Object.assign(known, settings)
-    await this.#changed(known)
+    await this.#written.change(known, settingsOf(known), settings)
     return known
   }
 

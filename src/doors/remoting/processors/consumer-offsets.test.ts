@@ -67,7 +67,7 @@ test.each([
   const { world, client } = await open()
   expect((await commit(client, changes))?.header.code).toBe(code)
   expect(world.broker.offsets.find('g', 'orders', 0)).toBeUndefined()
-  expect(world.broker.offsets.topicsOf('nobody')).toEqual([])
+  expect(world.broker.offsets.find('nobody', 'orders', 0)).toBeUndefined()
 })
 
 test('the ends of a queue, and of one that is not there', async () => {
