@@ -14,10 +14,6 @@ export class FiredIds implements CheckpointParticipant {
     this.#ids = new Set(section === undefined ? [] : countsOf(section, 'sections.fired'))
   }
 
-  get count(): number {
-    return this.#ids.size
-  }
-
   add(timerId: number): void {
     this.#ids.add(timerId)
   }
@@ -25,11 +21,6 @@ export class FiredIds implements CheckpointParticipant {
   /** True, once, for a timer that has fired before the restart: it must not fire again. */
   take(timerId: number): boolean {
     return this.#ids.size > 0 && this.#ids.delete(timerId)
-  }
-
-  /** Whether the timer has fired before the restart and was not met yet. */
-  has(timerId: number): boolean {
-    return this.#ids.size > 0 && this.#ids.has(timerId)
   }
 
   prepare(): Promise<void> {

@@ -23,11 +23,11 @@ export interface TimerOptions {
 }
 
 export interface TimerStatistics {
-  /** Messages that wait for their time. */
+  /** Messages accepted and not delivered yet. */
   readonly waitingCount: number
   /** Of these, in delay levels. */
   readonly levelCount: number
-  /** Due, and refused by their topic so far. */
+  /** Of these, due and refused by their topic so far. */
   readonly parkedCount: number
   readonly enqueuedCount: number
   readonly deliveredCount: number
@@ -133,10 +133,12 @@ export class TimerStores {
   }
 
   statistics(): TimerStatistics {
+    const levelCount = this.#levels.waitingCount
+    const parkedCount = this.#parked.refusedCount
     return {
-      waitingCount: this.#levels.waitingCount + this.#ladder.waitingCount,
-      levelCount: this.#levels.waitingCount,
-      parkedCount: this.#parked.refusedCount,
+      waitingCount: levelCount + this.#ladder.waitingCount + parkedCount,
+      levelCount,
+      parkedCount,
       enqueuedCount: this.#ladder.enqueuedCount,
       deliveredCount: this.#publisher.deliveredCount,
       lostCount: this.#levels.lostCount + this.#ladder.lostCount + this.#parked.lostCount,

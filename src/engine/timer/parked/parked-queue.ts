@@ -77,11 +77,13 @@ export class ParkedQueue {
     this.#head = 0
   }
 
-  refused(nowUptimeMs: number): void {
+  /** The topic refused the first, or it could not be read: a pause, longer each time. */
+  backOff(nowUptimeMs: number): void {
     this.#retryAtUptimeMs = nowUptimeMs + this.#backoffMs
     this.#backoffMs = Math.min(BACKOFF_MAX_MS, this.#backoffMs * 2)
   }
 
+  /** One was taken: the next pause is short again. */
   taken(): void {
     this.#backoffMs = BACKOFF_FIRST_MS
   }

@@ -26,7 +26,7 @@ test('what a topic refuses is kept over crashes and delivered once it is taken',
     broker = await TestBroker.open(world, {}, closed)
   }
   await world.runFor(10_000)
-  expect(broker.timers.statistics()).toMatchObject({ parkedCount: 300, waitingCount: 0 })
+  expect(broker.timers.statistics()).toMatchObject({ parkedCount: 300, waitingCount: 300 })
   broker.sink.refused.clear()
   await world.runFor(60_000)
   expect(mistakes(accepted, await broker.published('Closed'))).toEqual([])
@@ -121,4 +121,46 @@ test('what is damaged in a file of parked messages is lost alone, and keeps no f
     await broker.stop()
     expect(await timerFiles(world)).toEqual([])
   }
+})
+
+test('what cannot be read for one topic holds up no other, and is tried again', async () => {
+  const world = new SimulatedWorld({ seed: 5 })
+  const refuseBoth = (sink: TestSink): void => void sink.refused.add('Broken').add('Closed')
+  let broker = await TestBroker.open(world, {}, refuseBoth)
+  const broken = broker.accept({ key: 1, topic: 'Broken', deliverTimeMs: nowOf(world) + 100 })
+  await world.runFor(1_000)
+  await broker.stop()
+  // After a start, what is parked goes to another file.
+  broker = await TestBroker.open(world, {}, refuseBoth)
+  const other = broker.accept({ key: 2, topic: 'Closed', deliverTimeMs: nowOf(world) + 100 })
+  await world.runFor(1_000)
+  broker.sink.refused.clear()
+  world.faults.failNext({ call: 'read', path: /\/parked\/1$/, error: 'STORE_FAILED', count: 6 })
+  await world.runFor(30_000)
+  expect(await broker.published('Broken')).toEqual([])
+  expect(mistakes([other], await broker.published('Closed'))).toEqual([])
+  // Not at every look: the pause grows.
+  expect(world.faults.counts().failedRead).toBeLessThan(6)
+  await world.runFor(120_000)
+  expect(mistakes([broken], await broker.published('Broken'))).toEqual([])
+  await broker.stop()
+  expect(await timerFiles(world)).toEqual([])
+})
+
+test('the name of a new file is made durable by the next checkpoint when one has failed', async () => {
+  const world = new SimulatedWorld({ seed: 7 })
+  let broker = await TestBroker.open(world, {}, closed)
+  const accepted = [broker.accept({ key: 1, topic: 'Closed', deliverTimeMs: nowOf(world) + 1_000 })]
+  await world.runFor(2_000)
+  world.faults.failNext({ call: 'syncDirectory', path: /\/parked$/, error: 'STORE_FULL' })
+  let syncCount = 0
+  world.faults.onCall = ({ call, path }) => {
+    if (call === 'syncDirectory' && path.endsWith('/parked')) syncCount++
+  }
+  await world.runFor(15_000)
+  expect(syncCount).toBe(2)
+  world.crash()
+  broker = await TestBroker.open(world)
+  await world.runFor(60_000)
+  expect(mistakes(accepted, await broker.published('Closed'))).toEqual([])
 })

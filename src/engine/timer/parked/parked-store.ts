@@ -64,7 +64,6 @@ export class ParkedStore implements CheckpointParticipant {
   #nextNumber = 1
   #condemned: Chunk[] = []
   #lostCount = 0
-  #isTouched = false
   #timer: Timer | undefined
   #retrying: Promise<void> | undefined
   #writing: Promise<void> | undefined
@@ -90,14 +89,9 @@ export class ParkedStore implements CheckpointParticipant {
     return count
   }
 
-  /** Messages that could not be kept because the disk has damaged them. */
+  /** Messages that could not be delivered because their bytes are damaged. */
   get lostCount(): number {
     return this.#lostCount
-  }
-
-  /** Messages that wait for their own time behind the fire position. */
-  get lateCount(): number {
-    return this.#late.size
   }
 
   /** Messages are parked faster than they can be written. */
@@ -191,14 +185,17 @@ export class ParkedStore implements CheckpointParticipant {
   }
 
   async write(): Promise<void> {
+    const made: Chunk[] = []
     for (const chunk of this.#chunks.values()) {
-      if (chunk.file.isDurable) continue
-      await chunk.file.write()
-      await chunk.file.sync()
+      if (!chunk.file.isDurable) {
+        await chunk.file.write()
+        await chunk.file.sync()
+      }
+      if (!chunk.file.isNamed) made.push(chunk)
     }
-    if (!this.#isTouched) return
-    this.#isTouched = false
+    if (made.length === 0) return
     await this.#platform.files.syncDirectory(this.#directory)
+    for (const chunk of made) chunk.file.markNamed()
   }
 
   async relieve(): Promise<void> {
@@ -259,7 +256,6 @@ export class ParkedStore implements CheckpointParticipant {
       this.#chunks.set(number, chunk)
       this.#gone.set(number, new Set())
       this.#open = chunk
-      this.#isTouched = true
     }
     const position = chunk.sizeBytes
     chunk.append(message, message.source, message.position, message.recordBytes)
@@ -308,16 +304,28 @@ export class ParkedStore implements CheckpointParticipant {
   }
 
   async #retryAll(): Promise<void> {
-    try {
-      for (const [topic, queue] of this.#refused) {
-        if (this.#isPaused || this.#isStopped) break
-        if (queue.count === 0) this.#refused.delete(topic)
-        else if (queue.retryAtUptimeMs <= this.#platform.clock.uptimeMs()) await this.#retry(queue)
+    for (const [topic, queue] of this.#refused) {
+      if (this.#isPaused || this.#isStopped) break
+      if (queue.count === 0) this.#refused.delete(topic)
+      else if (queue.retryAtUptimeMs <= this.#platform.clock.uptimeMs()) {
+        await this.#retryGuarded(topic, queue)
       }
-    } catch (error) {
-      this.#platform.log.error('parked messages could not be read', error)
     }
     if (!this.#isStopped) this.start()
+  }
+
+  /** What fails for one topic is tried again after a pause, and holds up no other. */
+  async #retryGuarded(topic: string, queue: ParkedQueue): Promise<void> {
+    try {
+      await this.#retry(queue)
+    } catch (error) {
+      const commitLogOffset = queue.first()?.timerId ?? -1
+      const facts = { topic, commitLogOffset }
+      this.#platform.log.error('a parked message failed; it is tried again', error, facts)
+      // The others of the topic may be readable.
+      queue.rotate()
+      queue.backOff(this.#platform.clock.uptimeMs())
+    }
   }
 
   async #retry(queue: ParkedQueue): Promise<void> {
@@ -339,7 +347,7 @@ export class ParkedStore implements CheckpointParticipant {
         const outcome = this.#publisher.deliver(record, 0, place.timerId)
         if (outcome === 'busy') return
         if (outcome === 'refused') {
-          queue.refused(this.#platform.clock.uptimeMs())
+          queue.backOff(this.#platform.clock.uptimeMs())
           return
         }
         queue.taken()
