@@ -4,6 +4,8 @@ import type { Store } from '../../store/index.ts'
 import type { FiredIds } from '../fired-ids.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
 import type { Publisher } from '../publisher.ts'
+import { type Claim, emptyClaim } from './claim.ts'
+import { ColdReader } from './cold-reader.ts'
 import { FiredAhead } from './fired-ahead.ts'
 import type { LoadedBlocks } from './loaded-blocks.ts'
 import { IN_LOG, LOG_BLOCK, PARKED_BLOCK, type Window } from './window.ts'
@@ -14,23 +16,6 @@ const BATCH_COUNT_MAX = 512
 const BUSY_PAUSE_MS = 2
 /** A message whose bytes could not be read is claimed again after this. */
 const FAILED_PAUSE_MS = 1_000
-/** Messages nearer to each other in the log than this are read together. */
-const GAP_BYTES_MAX = 16 * 1024
-const RUN_BYTES_MAX = 1024 * 1024
-
-/** One claimed message. The objects are used again for every batch. */
-export interface Claim {
-  deliverTimeMs: number
-  timerId: number
-  sizeBytes: number
-  block: number
-  position: number
-  /** Its bytes, once read, when they were in neither a block nor the log's memory. */
-  cold: Buffer | undefined
-  /** It could not be read: a copy of this waits to be tried again. */
-  isAside: boolean
-}
-
 /** Copies a message that only the log has; returns its block. */
 type Keep = (claim: Readonly<Claim>, at: { source: Buffer; position: number }) => number
 
@@ -47,6 +32,7 @@ export class Firing {
   readonly #parked: ParkedStore
   readonly #fired: FiredIds
   readonly #keep: Keep
+  readonly #cold: ColdReader
   readonly #ahead = new FiredAhead()
   readonly #claims: Claim[] = []
   #claimCount = 0
@@ -83,6 +69,11 @@ export class Firing {
     this.#parked = parts.parked
     this.#fired = parts.fired
     this.#keep = parts.keep
+    this.#cold = new ColdReader({
+      store: parts.store,
+      parked: parts.parked,
+      log: parts.platform.log,
+    })
   }
 
   get lostCount(): number {
@@ -167,7 +158,7 @@ export class Firing {
     if (!this.#isStarted || this.#isPaused || this.#isTurnAsked) return
     if (this.#batch !== undefined) return
     if (this.#done === this.#claimCount && !this.#claimBatch()) return
-    if (this.#isAllAtHand()) {
+    if (!this.#isNextCold()) {
       this.#deliverClaims()
       this.#continue()
       return
@@ -182,7 +173,8 @@ export class Firing {
 
   #continue(): void {
     if (!this.#isStarted || this.#isPaused) return
-    this.#askTurn(this.#done < this.#claimCount ? BUSY_PAUSE_MS : 0)
+    const isBusy = this.#done < this.#claimCount && !this.#isNextCold()
+    this.#askTurn(isBusy ? BUSY_PAUSE_MS : 0)
   }
 
   /** Wakes after other work had its turn, or after a pause. */
@@ -226,15 +218,7 @@ export class Firing {
   #claim(slot: number): void {
     let claim = this.#claims[this.#claimCount]
     if (claim === undefined) {
-      claim = {
-        deliverTimeMs: 0,
-        timerId: 0,
-        sizeBytes: 0,
-        block: 0,
-        position: 0,
-        cold: undefined,
-        isAside: false,
-      }
+      claim = emptyClaim()
       this.#claims.push(claim)
     }
     claim.deliverTimeMs = this.#window.deliverTimeMs(slot)
@@ -247,58 +231,19 @@ export class Firing {
     this.#claimCount++
   }
 
-  #isAllAtHand(): boolean {
+  /** The next one to deliver has to be read first. */
+  #isNextCold(): boolean {
     for (let index = this.#done; index < this.#claimCount; index++) {
       const claim = this.#claims[index]
-      if (claim !== undefined && this.#isCold(claim)) return false
+      if (claim !== undefined && !claim.isAside) return this.#cold.isCold(claim)
     }
-    return true
-  }
-
-  #isCold(claim: Claim): boolean {
-    if (claim.isAside || claim.cold !== undefined) return false
-    if (claim.block === PARKED_BLOCK) return true
-    return claim.position === IN_LOG && !this.#store.log.isInMemory(claim.timerId)
+    return false
   }
 
   /** What cannot be read is set aside. */
   async #readCold(): Promise<void> {
-    const cold = this.#claims.slice(this.#done, this.#claimCount).filter(one => this.#isCold(one))
-    for (const claim of cold) {
-      if (claim.block !== PARKED_BLOCK) continue
-      await this.#guarded([claim], async () => {
-        claim.cold = await this.#parked.readLate(claim.timerId)
-      })
-    }
-    const inLog = cold.filter(claim => claim.block !== PARKED_BLOCK)
-    inLog.sort((a, b) => a.timerId - b.timerId)
-    for (let first = 0, end = 0; first < inLog.length; first = end) {
-      end = endOfRun(inLog, first)
-      const run = inLog.slice(first, end)
-      await this.#guarded(run, () => this.#readRun(run))
-    }
-  }
-
-  /** Reads messages that lie near each other in the log. */
-  async #readRun(run: readonly Claim[]): Promise<void> {
-    const start = run[0]?.timerId ?? 0
-    const last = run.at(-1)
-    const bytes = Buffer.allocUnsafe((last?.timerId ?? start) + (last?.sizeBytes ?? 0) - start)
-    const got = await this.#store.log.read(bytes, start)
-    for (const claim of run) {
-      const from = Math.min(got, claim.timerId - start)
-      claim.cold = bytes.subarray(from, Math.min(got, from + claim.sizeBytes))
-    }
-  }
-
-  async #guarded(claims: readonly Claim[], read: () => Promise<void>): Promise<void> {
-    try {
-      await read()
-    } catch (error) {
-      const facts = { commitLogOffset: claims[0]?.timerId ?? 0, count: claims.length }
-      this.#platform.log.error('due messages could not be read; it is tried again', error, facts)
-      for (const claim of claims) this.#setAside(claim)
-    }
+    const failed = await this.#cold.readStep(this.#claims.slice(this.#done, this.#claimCount))
+    for (const claim of failed) this.#setAside(claim)
   }
 
   #setAside(claim: Claim): void {
@@ -312,7 +257,7 @@ export class Firing {
     })
   }
 
-  /** Delivers claims in order until all are done or the log is busy. */
+  /** Delivers claims in order until all are done, one has to be read, or the log is busy. */
   #deliverClaims(): void {
     const nowMs = this.#platform.clock.timeMs()
     while (this.#done < this.#claimCount) {
@@ -341,7 +286,7 @@ export class Firing {
   /** The clock went back after the claim: it waits again. */
   #putBack(claim: Claim): boolean {
     if (claim.block === LOG_BLOCK) {
-      if (this.#isCold(claim)) return false
+      if (this.#cold.isCold(claim)) return false
       claim.block = this.#keep(claim, this.#bytesOf(claim))
     }
     this.#window.add(claim)
@@ -356,7 +301,7 @@ export class Firing {
       this.#parked.lateDone(claim.timerId)
       return true
     }
-    if (this.#isCold(claim)) return false
+    if (this.#cold.isCold(claim)) return false
     const { source, position } = this.#bytesOf(claim)
     if (claim.cold !== undefined && checkRecord(source, 0, source.length).kind !== 'record') {
       this.#lost(claim)
@@ -395,19 +340,4 @@ export class Firing {
     })
     this.#parked.lateDone(claim.timerId)
   }
-}
-
-function endOfRun(claims: readonly Claim[], first: number): number {
-  const start = claims[first]?.timerId ?? 0
-  let endOffset = start
-  let index = first
-  for (; index < claims.length; index++) {
-    const claim = claims[index]
-    if (claim === undefined) break
-    const nextEnd = claim.timerId + claim.sizeBytes
-    const isNear = claim.timerId - endOffset <= GAP_BYTES_MAX && nextEnd - start <= RUN_BYTES_MAX
-    if (index > first && !isNear) break
-    endOffset = nextEnd
-  }
-  return index
 }

@@ -93,6 +93,35 @@ describe('more than fits into memory', () => {
     expect(published.map(message => message.key)).toEqual(accepted.map(message => message.key))
   })
 
+  test('what is read from the log again is delivered in steps that fit into memory', async () => {
+    const world = new SimulatedWorld({ seed: 13 })
+    const store = { cacheBytes: 8 * 1024 * 1024, unappliedBytesMax: 4 * 1024 * 1024 }
+    const keepAll = { ...store, checkpointIntervalMs: HOUR_MS }
+    const broker = await TestBroker.open(world, { store: keepAll })
+    const deliverTimeMs = nowOf(world) + 4_500
+    const accepted: Accepted[] = []
+    for (let key = 0; key < 1_200; key++) {
+      accepted.push(broker.accept({ key, deliverTimeMs, bodyBytes: 15_000 }))
+      if (key % 100 === 0) await settled(world, broker)
+    }
+    let readBytes = 0
+    let readBytesMost = 0
+    let deliveredCount = 0
+    world.faults.onCall = ({ call, path, sizeBytes }) => {
+      if (call !== 'read' || !path.includes('/commitlog/')) return
+      if (broker.sink.deliveredCount > deliveredCount) readBytes = 0
+      deliveredCount = broker.sink.deliveredCount
+      readBytes += sizeBytes
+      readBytesMost = Math.max(readBytesMost, readBytes)
+    }
+    await world.runFor(deliverTimeMs + 10_000 - nowOf(world))
+    expect(readBytesMost).toBeGreaterThan(1024 * 1024)
+    expect(readBytesMost).toBeLessThanOrEqual(4 * 1024 * 1024)
+    const published = await broker.published()
+    expect(mistakes(accepted, published)).toEqual([])
+    expect(published.map(message => message.key)).toEqual(accepted.map(message => message.key))
+  })
+
   test('what arrives steadily for the next minute is on time with a small window', async () => {
     const world = new SimulatedWorld({ seed: 4 })
     const broker = await TestBroker.open(world)
