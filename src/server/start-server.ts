@@ -165,6 +165,9 @@ function doorContext(parts: DoorParts): DoorContext {
       get parkedCount(): number {
         return timers.statistics().parkedCount
       },
+      get lostCount(): number {
+        return timers.statistics().lostCount
+      },
     },
     onceLog: new OnceLog(platform.log),
   }

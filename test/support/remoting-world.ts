@@ -120,7 +120,7 @@ export class RemotingWorld {
         sendBack,
         identity,
         diskSpace: () => platform.files.space('/data'),
-        waiting: { waitingCount: 0, parkedCount: 0 },
+        waiting: { waitingCount: 5, parkedCount: 3, lostCount: 2 },
         onceLog: new OnceLog(log),
       },
       put,

@@ -88,6 +88,8 @@ export interface WaitingCounts {
   readonly waitingCount: number
   /** Of these, due and refused by their topic. */
   readonly parkedCount: number
+  /** Could not be delivered, because the disk has damaged or lost them; since the start. */
+  readonly lostCount: number
 }
 
 /** Names and facts that clients and tools are told. */

@@ -59,8 +59,10 @@ test('the runtime info has what the tools need, and tells what happened', async 
   expect(info.get('orreryLogEndOffset')).toBe(String(endOffset))
   expect(info.get('orreryAppliedOffset')).toBe(String(appliedOffset))
   expect(Number(info.get('orreryCheckpointOffset'))).toBeLessThanOrEqual(appliedOffset)
-  expect(info.get('orreryWaitingMessages')).toBe('0')
-  expect(info.get('orreryParkedMessages')).toBe('0')
+  expect(info.get('orreryWaitingMessages')).toBe('5')
+  expect(info.get('orreryParkedMessages')).toBe('3')
+  expect(info.get('timerCongestNum')).toBe('3')
+  expect(info.get('orreryLostMessages')).toBe('2')
 })
 
 test('the settings are answered as lines, with a version', async () => {

@@ -103,6 +103,7 @@ function timerEntries({ waiting }: DoorContext): readonly Entry[] {
     ['timerCongestNum', String(waiting.parkedCount)],
     ['orreryWaitingMessages', String(waiting.waitingCount)],
     ['orreryParkedMessages', String(waiting.parkedCount)],
+    ['orreryLostMessages', String(waiting.lostCount)],
   ]
 }
 
