@@ -127,11 +127,13 @@ async function openDoors(parts: DoorParts): Promise<RunningServer> {
     },
     dataDirectory: options.data,
     failed: new Promise(resolve => {
-      store.onFailed(resolve)
+      // It may have failed before anybody listened.
+      if (store.failure === undefined) store.onFailed(resolve)
+      else resolve(store.failure)
     }),
     stop: async () => {
-      await nameServer.stop()
-      await door.stop()
+      // Together: each may take its two seconds, and the engine needs time to write everything out.
+      await Promise.all([nameServer.stop(), door.stop()])
       await engine.stop()
     },
   }

@@ -2,4 +2,5 @@
 export { assert, InvariantError } from './assert.ts'
 export { crc32 } from './crc32.ts'
 export { BrokerError, errorSpecs, type ErrorCode, type ErrorDetails } from './errors.ts'
+export { Gate } from './gate.ts'
 export { readInt64Loose, writeInt64 } from './int64.ts'

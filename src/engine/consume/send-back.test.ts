@@ -12,7 +12,12 @@ import {
 import { draftOf } from '../../model/message/testing.ts'
 import { defaultSubscriptionGroupConfig } from '../../model/wire/index.ts'
 import type { RecordDraft } from '../../model/message/index.ts'
-import { SendBack, type SendBackRequest } from './send-back.ts'
+import {
+  COPYING_COUNT_MAX,
+  SendBack,
+  type RecordSource,
+  type SendBackRequest,
+} from './send-back.ts'
 
 const STORE_HOST = encodeHost('127.0.0.1', 10_911)
 
@@ -20,8 +25,8 @@ class RetryWorld {
   readonly remoting: RemotingWorld
   readonly sendBack: SendBack
 
-  constructor(remoting: RemotingWorld) {
-    const { broker, store, world } = remoting
+  constructor(remoting: RemotingWorld, store: RecordSource = remoting.store) {
+    const { broker, world } = remoting
     const { topics, groups, statistics, put } = broker
     const { clock, random } = world.platform
     this.remoting = remoting
@@ -209,4 +214,26 @@ test('a message that still waits for its time cannot be had early by sending it 
   const waiting = await retries.only(SCHEDULE_TOPIC, 2)
   const request = { commitLogOffset: waiting?.commitLogOffset ?? -1, delayLevel: -1 }
   await expect(retries.back(request)).rejects.toMatchObject({ code: 'MESSAGE_NOT_FOUND' })
+})
+
+test('however many are sent back at once, few messages are read at the same time', async () => {
+  const { remoting } = await RetryWorld.open()
+  const { store, world } = remoting
+  let readingCount = 0
+  let readingCountMax = 0
+  const retries = new RetryWorld(remoting, {
+    whenApplied: offset => store.whenApplied(offset),
+    readRecord: async offset => {
+      readingCount++
+      readingCountMax = Math.max(readingCountMax, readingCount)
+      const record = await store.readRecord(offset)
+      readingCount--
+      return record
+    },
+  })
+  const commitLogOffset = await retries.deliver()
+  const all = Array.from({ length: 1000 }, () => retries.back({ commitLogOffset }))
+  await world.finish(Promise.all(all))
+  expect(readingCountMax).toBe(COPYING_COUNT_MAX)
+  expect(store.findQueue(SCHEDULE_TOPIC, 2)?.maxOffset).toBe(1000)
 })

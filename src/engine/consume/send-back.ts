@@ -1,4 +1,4 @@
-import { BrokerError } from '../../core/base/index.ts'
+import { BrokerError, Gate } from '../../core/base/index.ts'
 import type { Clock, Random } from '../../core/platform/index.ts'
 import {
   appendProperty,
@@ -27,6 +27,8 @@ import { retryCountMax } from './retry-target.ts'
 
 /** The first retry waits as long as this delay level says, each further one a level longer. */
 const FIRST_RETRY_LEVEL = 3
+/** Messages that are read to be stored again, at the same time: each is in memory as a whole. */
+export const COPYING_COUNT_MAX = 16
 /** RocketMQ's bit for a topic that serves a unit of a larger deployment. */
 const UNIT_TOPIC_FLAG = 2
 
@@ -95,6 +97,7 @@ export interface SendBackRequest {
  */
 export class SendBack {
   readonly #parts: SendBackParts
+  readonly #copying = new Gate(COPYING_COUNT_MAX)
 
   constructor(parts: SendBackParts) {
     this.#parts = parts
@@ -106,16 +109,22 @@ export class SendBack {
    * Errors: GROUP_NOT_FOUND, MESSAGE_NOT_FOUND, TOO_MANY_TOPICS, and those of `Store.append`.
    */
   async sendBack(request: SendBackRequest): Promise<void> {
-    const { groups, store, putter, statistics } = this.#parts
+    const { groups, store } = this.#parts
     const group = groups.get(request.group)
     if (group.retryQueueCount <= 0) return
+    const commitLogOffset = await this.#copying.run(1, () => this.#copy(request, group))
+    await store.whenApplied(commitLogOffset)
+  }
+
+  /** Reads the record and appends it anew; it is in memory only until then. */
+  async #copy(request: SendBackRequest, group: Group): Promise<number> {
+    const { putter, statistics } = this.#parts
     const record = await this.#read(request.commitLogOffset)
     const { topic, delayLevel } = this.#target(request, group, recordReconsumeTimes(record, 0))
     await topic.durable
-    const draft = this.#draft(record, topic, delayLevel)
-    const commitLogOffset = putter.putDraft(draft, topic)
+    const commitLogOffset = putter.putDraft(this.#draft(record, topic, delayLevel), topic)
     statistics.countSentBack(recordTopic(record, 0))
-    await store.whenApplied(commitLogOffset)
+    return commitLogOffset
   }
 
   /** A message that still waits for its time was delivered to nobody: nobody can send it back. */

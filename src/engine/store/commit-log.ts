@@ -1,4 +1,4 @@
-import { assert, BrokerError } from '../../core/base/index.ts'
+import { assert, BrokerError, Gate } from '../../core/base/index.ts'
 import type { Platform } from '../../core/platform/index.ts'
 import {
   BLANK_MAGIC,
@@ -13,12 +13,17 @@ import { RECORD_BYTES_MAX } from './record-limit.ts'
 import type { SegmentFiles } from './segment-files.ts'
 import type { StoreOptions } from './store-options.ts'
 
+/** What large reads of queues may hold together, in bytes, before it has gone to their clients. */
+const LARGE_READS_BYTES = 16 * 1024 * 1024
+
 /**
  * The append-only log of all messages. Records are encoded straight into memory, from where the
  * flusher takes them to the disk.
  */
 export class CommitLog {
   readonly segments: SegmentFiles
+  /** Lets in reads of much at once, by bytes. */
+  readonly largeReads: Gate = new Gate(LARGE_READS_BYTES)
   readonly #platform: Platform
   readonly #options: StoreOptions
   readonly #buffer: LogBuffer

@@ -28,6 +28,8 @@ const UNITS_SCANNED_MAX = 800
 /** Records nearer to each other than this are read from disk together. */
 const GAP_BYTES_MAX = 16 * 1024
 const RUN_BYTES_MAX = 1024 * 1024
+/** Reads of more bytes share one budget: only messages that are larger than a pull make them. */
+const LARGE_READ_BYTES = 256 * 1024
 
 /** Units as a block that was read, or the queue's tail, gives them. */
 interface UnitColumns {
@@ -127,8 +129,13 @@ async function readFromDisk(
   return readRecords(log, selection)
 }
 
+function readRecords(log: CommitLog, selection: Selection): Promise<QueueRead> {
+  if (selection.bytes <= LARGE_READ_BYTES) return readRuns(log, selection)
+  return log.largeReads.run(selection.bytes, () => readRuns(log, selection))
+}
+
 /** Reads the chosen records, neighbours together. */
-async function readRecords(log: CommitLog, selection: Selection): Promise<QueueRead> {
+async function readRuns(log: CommitLog, selection: Selection): Promise<QueueRead> {
   const { offsets, sizes } = selection
   const bytes = Buffer.allocUnsafe(selection.bytes)
   let position = 0
