@@ -60,9 +60,12 @@ export class Checkpointer {
     return this.#checkpointOffset
   }
 
-  /** A checkpoint now if a participant needs one before work begins; then whenever it is time. */
+  /**
+   * A checkpoint now if a participant needs one before work begins; then whenever it is time.
+   * Rejects when the first fails, also for lack of space: without it work must not begin.
+   */
   async start(): Promise<void> {
-    if (this.#participants.some(one => one.needsCheckpoint === true)) await this.#attempt()
+    if (this.#participants.some(one => one.needsCheckpoint === true)) await this.run(false)
     this.#lookLater()
   }
 

@@ -9,7 +9,6 @@ import {
   UNIT_BYTES,
 } from './consume-queue.ts'
 import {
-  checkpointed,
   flushed,
   messageOf,
   missing,
@@ -83,7 +82,8 @@ describe('a consume queue', () => {
     const places = Array.from({ length: units.count }, (_, index) => units.commitLogOffset(index))
     expect(places).toEqual(expected)
     expect(await placesOf(world, queue)).toEqual([...expected, 900_000])
-    expect(queue.tailBytes).toBe(UNIT_BYTES)
+    expect(queue.isInTail(8_999)).toBe(false)
+    expect(queue.isInTail(9_000)).toBe(true)
   })
 
   test('gives its handles back while somebody reads and writes', async () => {
@@ -209,47 +209,6 @@ describe('consume queues after a crash', () => {
     const store = await startStore(world, options)
     expect(await missing(world, store, sent)).toEqual([])
     expect(store.queue('TopicTest', 0).maxOffset).toBe(sent.length / 2)
-  })
-
-  test('of a topic that was removed and made again begin with its new messages', async () => {
-    const world = new SimulatedWorld({ seed: 9 })
-    let store = await startStore(world)
-    send(world, store, { body: 'old 0' })
-    await flushed(world, store)
-    await checkpointed(world, store)
-    for (const body of ['old 1', 'old 2']) send(world, store, { body })
-    await flushed(world, store)
-    await world.finish(store.removeTopic('TopicTest'))
-    send(world, store, { body: 'new 0' })
-    await flushed(world, store)
-    world.kill()
-    store = await startStore(world)
-    expect(await readAll(world, store)).toEqual(new Map([[0, 'new 0']]))
-    await checkpointed(world, store)
-    world.crash()
-    store = await startStore(world)
-    expect(await readAll(world, store)).toEqual(new Map([[0, 'new 0']]))
-  })
-
-  test('of a topic that is removed during a checkpoint do not fail it', async () => {
-    for (let pauseMs = 0; pauseMs < 8; pauseMs++) {
-      const world = new SimulatedWorld({ seed: 9 })
-      const store = await startStore(world)
-      for (let queueId = 0; queueId < 4; queueId++) send(world, store, { queueId, body: 'x' })
-      await flushed(world, store)
-      let isWriting = false
-      world.faults.onCall = ({ path }) => {
-        isWriting ||= path.includes('TopicTest')
-      }
-      await world.run(() => isWriting)
-      await world.runFor(pauseMs)
-      const removing = store.removeTopic('TopicTest')
-      send(world, store, { topic: 'Other', body: 'y' })
-      await world.finish(removing)
-      await checkpointed(world, store)
-      expect(store.failure).toBeUndefined()
-      await world.finish(store.stop())
-    }
   })
 
   test("have no unit for Apache's half and rolled back messages", async () => {

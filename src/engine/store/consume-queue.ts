@@ -49,7 +49,6 @@ export class ConsumeQueue {
   #syncedCount = 0
   #minOffset = 0
   #writing: Promise<void> | undefined
-  #isRemoved = false
   /** Set while the file holds units behind `#writtenCount` that are not true. */
   #mustCut = false
 
@@ -81,15 +80,9 @@ export class ConsumeQueue {
     return this.#writtenCount + this.#tailCount
   }
 
-  /** Bytes that wait in memory to be written. */
-  get tailBytes(): number {
-    return this.#tailCount * UNIT_BYTES
-  }
-
   /** Whether nothing is left to write or sync. */
   get isDurable(): boolean {
-    const isWritten = this.#tailCount === 0 && this.#syncedCount === this.#writtenCount
-    return isWritten || this.#isRemoved
+    return this.#tailCount === 0 && this.#syncedCount === this.#writtenCount
   }
 
   get isTailLong(): boolean {
@@ -161,7 +154,7 @@ export class ConsumeQueue {
   /** Writes the tail to the file; the system may still lose it. Calls join one under way. */
   async writeTail(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing
-    if (this.#tailCount === 0 || this.#isRemoved) return
+    if (this.#tailCount === 0) return
     this.#writing = this.#writeTailOnce().finally(() => {
       this.#writing = undefined
     })
@@ -300,13 +293,6 @@ export class ConsumeQueue {
     this.#syncedCount = offset
     this.#minOffset = offset
     this.nextOffset = offset
-  }
-
-  /** Takes the files away; what is still appended is not written any more. */
-  async removeFiles(): Promise<void> {
-    this.#isRemoved = true
-    while (this.#writing !== undefined) await this.#writing
-    await this.#segments.removeAll()
   }
 
   async #isUnitTrue(offset: number, known: KnownLog): Promise<boolean> {

@@ -47,6 +47,8 @@ export function encodeManifest(manifest: Manifest): Buffer {
       sections: manifest.sections,
     }),
   )
+  // Written larger, no start would read it: the older copy stays good.
+  assert(payload.length <= PAYLOAD_BYTES_MAX, 'the manifest must not be larger than is read')
   const bytes = Buffer.alloc(HEADER_BYTES + payload.length)
   bytes.writeUInt32BE(MAGIC, AT_MAGIC)
   bytes.writeUInt32BE(VERSION, AT_VERSION)
@@ -136,9 +138,9 @@ export class ManifestFile {
   /** Durable when it resolves. Overwrites the older copy only. */
   async write(manifest: Manifest): Promise<void> {
     const name = manifest.generation % 2 === 1 ? COPIES[0] : COPIES[1]
+    const bytes = encodeManifest(manifest)
     const file = await this.#files.open(`${this.#directory}/${name}`, 'write')
     try {
-      const bytes = encodeManifest(manifest)
       await file.truncate(bytes.length)
       await file.write([bytes], 0)
       await file.datasync()

@@ -45,13 +45,6 @@ export class QueueTable {
     return (this.#topics.get(topic) ?? []).filter(queue => queue !== undefined)
   }
 
-  /** Drops the topic's queues from memory and returns them, for their files to be removed. */
-  remove(topic: string): readonly ConsumeQueue[] {
-    const queues = this.queuesOf(topic)
-    this.#topics.delete(topic)
-    return queues
-  }
-
   *all(): Generator<ConsumeQueue> {
     for (const queues of this.#topics.values()) {
       for (const queue of queues) if (queue !== undefined) yield queue

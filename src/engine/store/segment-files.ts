@@ -194,11 +194,6 @@ export class SegmentFiles {
     }
   }
 
-  async removeAll(): Promise<void> {
-    for (const base of [...this.#bases]) await this.#removeFile(base)
-    await this.#files.remove(this.directory)
-  }
-
   async #syncDirty(): Promise<void> {
     for (const base of [...this.#dirty].toSorted((a, b) => a - b)) {
       this.#dirty.delete(base)

@@ -251,6 +251,23 @@ async function openWith(world: SimulatedWorld, notes: string[]): Promise<Store> 
 }
 
 describe('a checkpoint', () => {
+  test.each(['STORE_FULL', 'STORE_FAILED'] as const)(
+    'that work must not begin without lets the start fail (%s)',
+    async error => {
+      const world = new SimulatedWorld({ seed: 3 })
+      const store = await world.finish(Store.open(STORE_OPTIONS, world.platform))
+      const { participant } = participantOf([])
+      store.join({ participant: { ...participant, needsCheckpoint: true } })
+      await world.finish(store.findForeign())
+      await world.finish(store.recover(() => undefined))
+      world.faults.failNext({ call: 'write', path: /manifest/, error })
+      expect(await rejectionOf(world.finish(store.start()))).toBe(error)
+      await world.finish(store.abandon())
+      const next = await startStore(world)
+      expect(sendMany(world, next, 1)).toHaveLength(1)
+    },
+  )
+
   test('is not tried again when a sync of it has failed', async () => {
     const world = new SimulatedWorld({ seed: 11 })
     const store = await startStore(world, { checkpointIntervalMs: 100 })

@@ -1,9 +1,5 @@
 import { assert, BrokerError } from '../../core/base/index.ts'
-import {
-  type DirectoryLock,
-  makeDurableDirectory,
-  type Platform,
-} from '../../core/platform/index.ts'
+import type { DirectoryLock, Platform } from '../../core/platform/index.ts'
 import type { RecordDraft } from '../../model/message/index.ts'
 import {
   hasAbortFile,
@@ -16,8 +12,9 @@ import { Applier } from './applier.ts'
 import { Checkpointer } from './checkpointer.ts'
 import { CommitLog } from './commit-log.ts'
 import type { ConsumeQueue } from './consume-queue.ts'
+import { type DataFolder, openDataFolder } from './data-folder.ts'
 import { isForeignFolder } from './foreign-folder.ts'
-import { type Manifest, ManifestFile } from './manifest.ts'
+import type { Manifest, ManifestFile } from './manifest.ts'
 import { offsetByTime, storeTimeOf } from './offset-by-time.ts'
 import { type QueueRead, type QueueReadRequest, readQueue } from './queue-reader.ts'
 import { QueueTable } from './queue-table.ts'
@@ -31,7 +28,7 @@ import {
 } from './recovery.ts'
 import { RepeatedWork } from './repeated-work.ts'
 import { Retention, type RetentionFence } from './retention.ts'
-import { SegmentFiles } from './segment-files.ts'
+import type { SegmentFiles } from './segment-files.ts'
 import { SpaceWatch } from './space-watch.ts'
 import type { StoreOptions } from './store-options.ts'
 import type { CheckpointParticipant, TopicApplier } from './topic-applier.ts'
@@ -72,32 +69,21 @@ export class Store {
   #isStopping = false
   #isStopped = false
 
-  private constructor(parts: {
-    platform: Platform
-    options: StoreOptions
-    lock: DirectoryLock
-    segments: SegmentFiles
-    manifestFile: ManifestFile
-    manifest: Manifest | undefined
-  }) {
-    this.#platform = parts.platform
-    this.#options = parts.options
-    this.#lock = parts.lock
-    this.#segments = parts.segments
-    this.#manifestFile = parts.manifestFile
-    this.#manifest = parts.manifest
-    this.#generation = parts.manifest?.generation ?? 0
-    this.#queues = new QueueTable(
-      parts.platform.files,
-      `${parts.options.directory}/consumequeue`,
-      this.#appliers,
-    )
-    this.#applier = new Applier(parts.platform)
+  private constructor(options: StoreOptions, platform: Platform, folder: DataFolder) {
+    this.#platform = platform
+    this.#options = options
+    this.#lock = folder.lock
+    this.#segments = folder.segments
+    this.#manifestFile = folder.manifestFile
+    this.#manifest = folder.manifest
+    this.#generation = folder.manifest?.generation ?? 0
+    const { directory, diskFreeBytesMin } = options
+    this.#queues = new QueueTable(platform.files, `${directory}/consumequeue`, this.#appliers)
+    this.#applier = new Applier(platform)
     this.#applier.onApplied(() => this.#waiters.settle(this.appliedOffset))
-    const { directory, diskFreeBytesMin } = parts.options
-    this.#space = new SpaceWatch(parts.platform, directory, diskFreeBytesMin)
-    this.#tailWriting = new RepeatedWork(parts.platform, TAIL_LOOK_MS, () =>
-      this.#queues.writeLongTails(parts.platform.log),
+    this.#space = new SpaceWatch(platform, directory, diskFreeBytesMin)
+    this.#tailWriting = new RepeatedWork(platform, TAIL_LOOK_MS, () =>
+      this.#queues.writeLongTails(platform.log),
     )
   }
 
@@ -107,30 +93,7 @@ export class Store {
    * @throws BrokerError `STORE_LOCKED`, `STORE_DAMAGED`, `STORE_FAILED`
    */
   static async open(options: StoreOptions, platform: Platform): Promise<Store> {
-    const { files } = platform
-    await makeDurableDirectory(files, options.directory)
-    const lock = await files.lock(options.directory)
-    try {
-      for (const name of ['commitlog', 'consumequeue', 'config', 'orrery']) {
-        await files.makeDirectory(`${options.directory}/${name}`)
-      }
-      await files.syncDirectory(options.directory)
-      // A killed process may have replaced files there and not synced the names.
-      for (const name of ['config', 'orrery']) {
-        await files.syncDirectory(`${options.directory}/${name}`)
-      }
-      const segments = new SegmentFiles(files, `${options.directory}/commitlog`, {
-        segmentBytes: options.segmentBytes,
-        root: options.directory,
-      })
-      await segments.load()
-      const manifestFile = new ManifestFile(files, `${options.directory}/orrery`, platform.log)
-      const manifest = await manifestFile.read()
-      return new Store({ platform, options, lock, segments, manifestFile, manifest })
-    } catch (error) {
-      await lock.release()
-      throw error
-    }
+    return new Store(options, platform, await openDataFolder(options, platform))
   }
 
   /** What the newest manifest holds for a participant; `undefined` in a new store. */
@@ -225,7 +188,10 @@ export class Store {
     })
   }
 
-  /** Begins checkpoints, retention and the watch over disk space. */
+  /**
+   * Begins checkpoints, retention and the watch over disk space. Rejects when a participant needs a
+   * checkpoint and there can be none; to be abandoned then.
+   */
   async start(): Promise<void> {
     await this.#space.look()
     await this.#required(this.#checkpointer).start()
@@ -434,11 +400,6 @@ export class Store {
 
   offsetByTime(queue: ConsumeQueue, timeMs: number, boundary: 'lower' | 'upper'): Promise<number> {
     return offsetByTime(this.#required(this.#log), queue, { timeMs, boundary })
-  }
-
-  /** Forgets the topic's queues; its records stay in the log until retention takes them. */
-  async removeTopic(topic: string): Promise<void> {
-    for (const queue of this.#queues.remove(topic)) await queue.removeFiles()
   }
 
   #begin(endOffset: number, checkpointOffset: number): void {
