@@ -233,6 +233,25 @@ describe('consume queues after a crash', () => {
     )
   })
 
+  test('of a piece of the log that was never written keep their numbers, with a warning', async () => {
+    const world = new SimulatedWorld({ seed: 9 })
+    let store = await startStore(world)
+    const sent = Array.from({ length: 10 }, (_, index) => send(world, store, { body: `${index}` }))
+    await flushed(world, store)
+    world.kill()
+    const [from = 0, to = 0] = [4, 6].map(index => sent[index]?.commitLogOffset)
+    const path = `${STORE_OPTIONS.directory}/commitlog/${'0'.repeat(20)}`
+    const log = await world.finish(world.outside.files.open(path, 'write'))
+    await world.finish(log.write([Buffer.alloc(to - from)], from))
+    await world.finish(log.close())
+    store = await startStore(world)
+    const found = await readAll(world, store)
+    expect([...found.keys()]).toEqual([0, 1, 2, 3, 6, 7, 8, 9])
+    expect(world.logLines.filter(({ level }) => level === 'error')).toEqual([])
+    const warnings = world.logLines.filter(({ level }) => level === 'warn')
+    expect(warnings.map(({ fields }) => fields['fromOffset'])).toEqual([from, 4])
+  })
+
   test('of a record that went bad keep their numbers, and say what is missing', async () => {
     const world = new SimulatedWorld({ seed: 9 })
     let store = await startStore(world)

@@ -55,14 +55,16 @@ async function write(
 async function scan(
   log: Written,
   recordBytesMax = RECORD_BYTES_MAX,
-): Promise<{ result: ScanResult; found: number[] }> {
+): Promise<{ result: ScanResult; found: number[]; passed: string[] }> {
   const found: number[] = []
+  const passed: string[] = []
   const visitor = {
     record: (_source: Buffer, _position: number, offset: number) => void found.push(offset),
+    passedOver: (isUnwritten: boolean) => void passed.push(isUnwritten ? 'unwritten' : 'damaged'),
     blockDone: () => Promise.resolve(),
   }
   const parts = { visitor, log: log.world.platform.log, recordBytesMax }
-  return { result: await log.world.finish(scanLog(log.segments, 0, parts)), found }
+  return { result: await log.world.finish(scanLog(log.segments, 0, parts)), found, passed }
 }
 
 function flip(log: Written, offset: number): void {
@@ -98,6 +100,30 @@ describe('a scan of the log', () => {
         toOffset: log.offsets[index + 1],
       })
     }
+  })
+
+  test('warns of a piece that was never written when the one behind it was', async () => {
+    const log = await write(BODIES)
+    const [, from = 0, , to = 0] = log.offsets
+    await log.world.finish(log.segments.write([Buffer.alloc(to - from)], from))
+    const { result, found, passed } = await scan(log)
+    expect(found).toEqual(log.offsets.toSpliced(1, 2))
+    expect(result).toEqual({ endOffset: log.endOffset, isTorn: false, damaged: [{ from, to }] })
+    expect(passed).toEqual(['unwritten'])
+    const lines = log.world.logLines.filter(({ level }) => level === 'warn' || level === 'error')
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toMatchObject({ level: 'warn', fields: { fromOffset: from, toOffset: to } })
+    expect(lines[0]?.message).toContain('never written')
+  })
+
+  test('calls a piece damaged of which a part is there, though it begins with zeros', async () => {
+    const log = await write(BODIES)
+    const [, from = 0, to = 0] = log.offsets
+    await log.world.finish(log.segments.write([Buffer.alloc(512)], from))
+    const { result, passed } = await scan(log)
+    expect(result.damaged).toEqual([{ from, to }])
+    expect(passed).toEqual(['damaged'])
+    expect(log.world.logLines.filter(({ level }) => level === 'error')).toHaveLength(1)
   })
 
   test('goes on in the next segment when the blank at the end of one is damaged', async () => {

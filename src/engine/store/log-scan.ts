@@ -9,9 +9,17 @@ import type { SegmentFiles } from './segment-files.ts'
 
 const BLOCK_BYTES = 4 * 1024 * 1024
 
+const DAMAGED = 'the commit log is damaged; the range was passed over'
+/** Two writes may be under way at once, and a power cut may let only the second one through. */
+const UNWRITTEN =
+  'a piece of the commit log was never written; ' +
+  'after a power cut this is one that was not answered, else the disk has lost it'
+
 export interface ScanVisitor {
   /** A whole, checked record. `source` is valid during the call only. */
   record(source: Buffer, position: number, commitLogOffset: number): void
+  /** A range was passed over; `isUnwritten`: it holds zeros only. What follows is whole. */
+  passedOver(isUnwritten: boolean): void
   /** After each block: a chance to write out what the records led to. */
   blockDone(): Promise<void>
 }
@@ -49,14 +57,12 @@ export async function scanLog(
       if (step.isTorn) parts.log.warn('the end of the commit log was cut off', place)
       return { endOffset: scan.offset, isTorn: step.isTorn, damaged }
     }
-    const { from, to, reason } = step
+    const { from, to, reason, isUnwritten } = step
     damaged.push({ from, to })
-    parts.log.error('the commit log is damaged; the range was passed over', undefined, {
-      file: segments.pathOf(segments.baseOf(from)),
-      fromOffset: from,
-      toOffset: to,
-      reason,
-    })
+    parts.visitor.passedOver(isUnwritten)
+    const range = { file: segments.pathOf(segments.baseOf(from)), fromOffset: from, toOffset: to }
+    if (isUnwritten) parts.log.warn(UNWRITTEN, range)
+    else parts.log.error(DAMAGED, undefined, { ...range, reason })
   }
 }
 
@@ -67,6 +73,7 @@ type Step =
       readonly from: number
       readonly to: number
       readonly reason: string
+      readonly isUnwritten: boolean
     }
   | { readonly kind: 'block' }
 
@@ -141,8 +148,9 @@ class Scan {
     const from = this.offset
     const to = await this.#nextWhole(from + 1)
     if (to === undefined) return { kind: 'end', isTorn: true, reason }
+    const isUnwritten = await this.#isZeroBetween(from, to)
     this.offset = to
-    return { kind: 'damaged', from, to, reason }
+    return { kind: 'damaged', from, to, reason, isUnwritten }
   }
 
   /**
@@ -162,6 +170,15 @@ class Scan {
       start = isOver ? segmentEnd : start + got - this.#recordBytesMax
     }
     return undefined
+  }
+
+  async #isZeroBetween(from: number, to: number): Promise<boolean> {
+    for (let start = from; start < to;) {
+      const got = Math.min(await this.#readBlock(start), to - start)
+      if (got === 0 || !isZero(this.#block, 0, got)) return false
+      start += got
+    }
+    return true
   }
 
   #firstWholeIn(start: number, got: number): number | undefined {

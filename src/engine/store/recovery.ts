@@ -148,6 +148,8 @@ class ApplyAgain {
   readonly #parts: RecoveryParts
   readonly #known: KnownOffsets
   #record: AppliedRecord | undefined
+  #hasUnwritten = false
+  #hasDamage = false
 
   constructor(parts: RecoveryParts, known: KnownOffsets) {
     this.#parts = parts
@@ -196,6 +198,11 @@ class ApplyAgain {
     queue.nextOffset = queueOffset + 1
   }
 
+  passedOver(isUnwritten: boolean): void {
+    if (isUnwritten) this.#hasUnwritten = true
+    else this.#hasDamage = true
+  }
+
   async blockDone(): Promise<void> {
     await this.#parts.queues.writeLongTails(this.#parts.platform.log)
     for (const participant of this.#parts.participants) await participant.relieve()
@@ -220,7 +227,10 @@ class ApplyAgain {
       toOffset: queueOffset,
     }
     if (queueOffset - queue.nextOffset > GAP_UNITS_MAX) throw new BrokerError('STORE_DAMAGED', gap)
-    this.#parts.platform.log.error('messages of a queue are missing in the log', undefined, gap)
+    const { log } = this.#parts.platform
+    if (this.#hasUnwritten && !this.#hasDamage) {
+      log.warn('a queue has numbers whose messages were never written to the log', gap)
+    } else log.error('messages of a queue are missing in the log', undefined, gap)
     while (queue.nextOffset < queueOffset) queue.appendPadding(commitLogOffset)
   }
 }
