@@ -33,6 +33,11 @@ export interface TimerStatistics {
   readonly deliveredCount: number
   /** Could not be delivered, because the disk has damaged or lost them. */
   readonly lostCount: number
+  /** Messages in the window that fires next, and the bytes of those that were loaded for it. */
+  readonly windowCount: number
+  readonly loadedBytes: number
+  /** Memory for what waits to be written to partitions. */
+  readonly stagedBytes: number
 }
 
 /**
@@ -140,6 +145,9 @@ export class TimerStores {
       levelCount,
       parkedCount,
       enqueuedCount: this.#ladder.enqueuedCount,
+      windowCount: this.#ladder.windowCount,
+      loadedBytes: this.#ladder.loadedBytes,
+      stagedBytes: this.#ladder.stagedBytes,
       deliveredCount: this.#publisher.deliveredCount,
       lostCount: this.#levels.lostCount + this.#ladder.lostCount + this.#parked.lostCount,
     }

@@ -115,6 +115,18 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     return count
   }
 
+  get windowCount(): number {
+    return this.#window.count
+  }
+
+  get loadedBytes(): number {
+    return this.#blocks.bytes
+  }
+
+  get stagedBytes(): number {
+    return this.#pool.stagedBytes
+  }
+
   get enqueuedCount(): number {
     return this.#materializer.enqueuedCount
   }
