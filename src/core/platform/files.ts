@@ -46,7 +46,7 @@ export interface File {
   read(target: Uint8Array, position: number): Promise<number>
   /** Writes all parts one after the other at `position`. The parts must not change meanwhile. */
   write(parts: readonly Uint8Array[], position: number): Promise<void>
-  /** As `write`, and durable when it resolves: one call on the system instead of two. */
+  /** As `write`, and durable when it resolves: on Linux one call on the system instead of two. */
   writeDurably(parts: readonly Uint8Array[], position: number): Promise<void>
   /** Cuts or extends (with zeros, sparse) to `sizeBytes`. */
   truncate(sizeBytes: number): Promise<void>
