@@ -25,6 +25,8 @@ export function exitCodeOf(error: unknown): ExitCode {
     case 'DURATION_INVALID':
     case 'TOPIC_NAME_INVALID':
     case 'GROUP_NAME_INVALID':
+    case 'SUBSCRIPTION_INVALID':
+    case 'MESSAGE_INVALID':
       return exitCodes.usage
     case 'ADDRESS_IN_USE':
     case 'LISTEN_FAILED':

@@ -29,6 +29,8 @@ test('an error that nobody foresaw shows its place', () => {
 
 test('scripts can tell wrong use, an absent server and failed work apart', () => {
   expect(exitCodeOf(wrong)).toBe(2)
+  expect(exitCodeOf(new BrokerError('SUBSCRIPTION_INVALID'))).toBe(2)
+  expect(exitCodeOf(new BrokerError('MESSAGE_INVALID'))).toBe(2)
   expect(exitCodeOf(new BrokerError('STORE_LOCKED'))).toBe(3)
   expect(exitCodeOf(new BrokerError('CONNECT_FAILED'))).toBe(3)
   expect(exitCodeOf(new BrokerError('STORE_FULL'))).toBe(1)

@@ -89,14 +89,14 @@ export class RemotingConnection {
 
   /**
    * Resolves to the answer, whatever its code. Errors: REQUEST_TIMEOUT, CONNECTION_LOST,
-   * SHUTTING_DOWN (by the signal), STORE_BUSY (too many requests wait already).
+   * SHUTTING_DOWN (by the signal), TOO_MANY_REQUESTS.
    */
   request(request: RemotingRequest, wait: WaitOptions): Promise<RemotingResponse> {
     const { code } = request
     if (this.#closed) return Promise.reject(new BrokerError('CONNECTION_LOST', { request: code }))
     if (wait.signal?.aborted === true) return Promise.reject(new BrokerError('SHUTTING_DOWN'))
     if (this.#waiting.size >= WAITING_COUNT_MAX) {
-      return Promise.reject(new BrokerError('STORE_BUSY', { waitingMax: WAITING_COUNT_MAX }))
+      return Promise.reject(new BrokerError('TOO_MANY_REQUESTS', { waitingMax: WAITING_COUNT_MAX }))
     }
     const opaque = this.#nextOpaque()
     return new Promise((resolve, reject) => {

@@ -181,12 +181,17 @@ export const errorSpecs = {
     retryable: true,
   },
   TOO_MANY_GROUPS: {
-    message: 'the broker has as many consumer groups as it takes; remove some first',
+    message: 'the broker has as many consumer groups as it takes; use one that exists',
     remotingCode: 29,
     retryable: false,
   },
+  TOO_MANY_REQUESTS: {
+    message: 'too many requests wait for their answers already; send fewer at once and try again',
+    remotingCode: 2,
+    retryable: true,
+  },
   TOO_MANY_TOPICS: {
-    message: 'the broker has as many topics as it takes; remove some first',
+    message: 'the broker has as many topics as it takes; use one that exists',
     remotingCode: 29,
     retryable: false,
   },

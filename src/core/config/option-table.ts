@@ -128,9 +128,9 @@ export const optionTable = {
     kind: 'choice',
     default: 'sync',
     choices: {
-      sync: 'a message is on disk (fdatasync) before it is answered',
+      sync: 'a message is on disk before it is answered: by a durable write (O_DSYNC), or fdatasync',
       async:
-        'it is written, and on disk by the next checkpoint; a power cut may lose what was answered in between, the end of the process does not',
+        'it is written, and on disk within 500 ms; a power cut may lose what was answered in between, the end of the process does not',
     },
     help: 'When a message counts as accepted.',
     reloadable: false,

@@ -1,10 +1,11 @@
 import { BrokerError } from '../../core/base/index.ts'
-import type { Clock, Connection, ConnectionHandler, Log } from '../../core/platform/index.ts'
+import type { Clock, Connection, ConnectionHandler } from '../../core/platform/index.ts'
 import { encodeHost } from '../../model/message/index.ts'
 import { FrameDecoder, type FrameView } from '../../model/wire/index.ts'
 import { HeldAnswers } from './held-answers.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import type { RemotingChannel } from './processor.ts'
+import type { SparseLog } from './sparse-log.ts'
 
 /** What a server does with the frames of its connections. */
 export interface FrameHandler {
@@ -24,7 +25,8 @@ export interface FrameHandler {
 export interface ConnectionParts {
   readonly socket: Connection
   readonly clock: Clock
-  readonly log: Log
+  /** One for all connections of a server. */
+  readonly closings: SparseLog
   readonly budget: MemoryBudget
   readonly handler: FrameHandler
   /** One for all connections of a server. */
@@ -98,7 +100,7 @@ export class RemotingConnection implements RemotingChannel, ConnectionHandler {
       while (!this.#isClosed && this.#decoder.next(frame)) handler.onFrame(this, frame, nowMs)
     } catch (error) {
       if (!(error instanceof BrokerError) || error.code !== 'FRAME_INVALID') throw error
-      this.#closeFor(error.message)
+      this.#closeFor('a bad frame', error.message)
     }
     this.held.seal()
     this.#countCarried()
@@ -191,9 +193,9 @@ export class RemotingConnection implements RemotingChannel, ConnectionHandler {
     this.#parts.socket.end()
   }
 
-  #closeFor(reason: string): void {
+  #closeFor(cause: string, reason: string = cause): void {
     const { remoteHost, remotePort } = this
-    this.#parts.log.info('connection closed', { remoteHost, remotePort, reason })
+    this.#parts.closings.info(cause, 'connection closed', { remoteHost, remotePort, reason })
     this.destroy()
   }
 

@@ -100,7 +100,7 @@ export class Dispatch implements FrameHandler {
   #handle(request: ConnectionRequest): Reply | Promise<Reply> | undefined {
     const { header, connection } = request
     if (connection.openCount >= OPEN_COUNT_MAX) {
-      throw new BrokerError('STORE_BUSY', { openRequests: connection.openCount })
+      throw new BrokerError('TOO_MANY_REQUESTS', { openRequests: connection.openCount })
     }
     const processor = this.#processors.get(header.code)
     if (processor === undefined) return answerUnsupported(request, this.#parts.context)

@@ -11,6 +11,7 @@ import type {
 import { FrameView } from '../../model/wire/index.ts'
 import { RemotingConnection, type FrameHandler } from './connection.ts'
 import type { MemoryBudget } from './memory-budget.ts'
+import { SparseLog } from './sparse-log.ts'
 
 const SWEEP_MS = 10_000
 /** How long open requests may take once the server stops, in milliseconds. */
@@ -40,6 +41,7 @@ export class FramedServer {
   readonly #parts: ServerParts
   readonly #connections = new Set<RemotingConnection>()
   readonly #frame = new FrameView()
+  readonly #closings: SparseLog
   #listener: Listener | undefined
   #sweep: Timer | undefined
   #isStopping = false
@@ -48,6 +50,7 @@ export class FramedServer {
 
   constructor(parts: ServerParts) {
     this.#parts = parts
+    this.#closings = new SparseLog(parts.log, parts.clock)
   }
 
   get connectionCount(): number {
@@ -86,7 +89,7 @@ export class FramedServer {
   }
 
   #accept(socket: Connection): void {
-    const { limits, log, clock, budget, handler } = this.#parts
+    const { limits, clock, budget, handler } = this.#parts
     if (this.#isStopping || this.#connections.size >= limits.connectionCountMax) {
       this.#refuse(socket)
       return
@@ -95,7 +98,7 @@ export class FramedServer {
     const connection = new RemotingConnection({
       socket,
       clock,
-      log,
+      closings: this.#closings,
       budget,
       handler,
       frame: this.#frame,

@@ -43,6 +43,27 @@ test.each<[string, Buffer]>([
   expect(world.door.connectionCount).toBe(1)
 })
 
+test('however many bad frames come, the log has a line a minute, with their number', async () => {
+  const world = await RemotingWorld.open()
+  const lines = (): unknown[] =>
+    world.world.logLines
+      .filter(({ message }) => message === 'connection closed')
+      .map(line => line.fields)
+  const sendBad = async (): Promise<void> => {
+    const client = await world.connect()
+    client.write(Buffer.from('ffffffff00000000', 'hex'))
+    await client.untilClosed()
+  }
+  for (let count = 0; count < 20; count++) await sendBad()
+  expect(lines()).toHaveLength(1)
+  await world.world.runFor(60_000)
+  await sendBad()
+  expect(lines()).toEqual([
+    expect.objectContaining({ remoteHost: '127.0.0.1' }),
+    expect.objectContaining({ remoteHost: '127.0.0.1', leftOut: 19 }),
+  ])
+})
+
 test('requests before the malformed one are still carried out', async () => {
   const world = await RemotingWorld.open()
   const client = await world.connect()

@@ -71,7 +71,7 @@ export class PullService {
     return this.#polling.parkedCount
   }
 
-  /** Answers the pull now or later. Errors, also given to the asker: STORE_BUSY. */
+  /** Answers the pull now or later. Errors, given to the asker: TOO_MANY_REQUESTS. */
   start(pull: PendingPull): void {
     if (this.#isClosed) pull.isFinal = true
     this.#take(pull)
@@ -109,7 +109,7 @@ export class PullService {
     }
     const waitingPulls = this.#turn.length + this.#behind.length
     if (waitingPulls >= this.#limits.waitingCountMax) {
-      pull.asker.fail(new BrokerError('STORE_BUSY', { waitingPulls }))
+      pull.asker.fail(new BrokerError('TOO_MANY_REQUESTS', { waitingPulls }))
     } else if (isBehind) {
       this.#behind.push(pull)
     } else {

@@ -276,3 +276,15 @@ test.each([{ maxMsgBytes: 'x' }, { suspendTimeoutMillis: 'x' }])(
     expect(world.world.platform.clock.uptimeMs() - before).toBeLessThan(1000)
   },
 )
+
+test('more pulls than may wait for their turn are refused', async () => {
+  const world = await RemotingWorld.open({
+    pullLimits: { readingCountMax: 0, waitingCountMax: 2, parkedCountMax: 2 },
+  })
+  const client = await world.connect()
+  await put(client, 'm0')
+  const opaques = [1, 2, 3].map(() => pullLater(client))
+  await world.world.runFor(200)
+  const remark = client.answerTo(opaques[2] ?? -1)?.header.remark
+  expect(remark).toMatch(/^TOO_MANY_REQUESTS: /)
+})

@@ -61,7 +61,7 @@ export interface PullParts {
  * Response  nextBeginOffset, minOffset, maxOffset: int64; suggestWhichBrokerId: 0; body: records;
  *           remark: RocketMQ's name of the outcome
  * Codes     0 found, 19 nothing there, 20 nothing that matches, 21 offset out of range
- * Errors    those of `pullTarget`; PARAMETER_INVALID; STORE_BUSY
+ * Errors    those of `pullTarget`; PARAMETER_INVALID; TOO_MANY_REQUESTS
  */
 export function pullMessage(parts: PullParts): readonly Processor[] {
   return [
