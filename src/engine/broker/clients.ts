@@ -80,6 +80,7 @@ export class ClientRegistry {
     return () => this.#listeners.delete(listener)
   }
 
+  /** Connections that are in a group. */
   get clientCount(): number {
     return this.#channels.size
   }

@@ -107,7 +107,7 @@ test('a file of Apache is read, what makes no sense in it is left out', async ()
   offsets.commit('g', 'T', 0, 13)
   await world.finish(offsets.flush())
   const { offsetTable } = Object(await fileJson(world, 'consumerOffset.json'))
-  expect(Object.keys(offsetTable).sort()).toEqual(['T@g', 'odd@name@g'])
+  expect(Object.keys(offsetTable).toSorted()).toEqual(['T@g', 'odd@name@g'])
 })
 
 test('after a power cut each offset is one that was committed at or after the last flush', async () => {

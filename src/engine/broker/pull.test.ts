@@ -32,9 +32,9 @@ test('a client that goes while it is answered takes no pull of others with it', 
   const { clock, timers } = world.platform
   const queue = store.queue('T', 0)
   queue.appendUnit(0, 100, 0)
-  let endRead: () => void = () => undefined
+  const slow = new AbortController()
   let reading: QueueRead | Promise<QueueRead> = new Promise(resolve => {
-    endRead = () => resolve(READ)
+    slow.signal.addEventListener('abort', () => resolve(READ))
   })
   const service = new PullService({
     source: { readQueue: () => reading, onArrival: () => () => undefined },
@@ -62,7 +62,7 @@ test('a client that goes while it is answered takes no pull of others with it', 
   }
   // What waits its turn is read from memory, at once.
   reading = READ
-  endRead()
+  slow.abort()
   await world.run(() => staying.answeredCount === 2)
   expect([leaving.answeredCount, staying.answeredCount]).toEqual([1, 2])
 })

@@ -48,7 +48,16 @@ test('the runtime info has what the tools need, and tells what happened', async 
   const client = await world.connect()
   const extFields = sendFields('orders')
   await client.ask({ code: REQUEST_CODE.SEND_MESSAGE_V2, extFields }, Buffer.from('hello'))
+  const channel = { remoteHost: '10.0.0.1', remotePort: 1, send: () => undefined }
+  world.broker.clients.heartbeat(channel, {
+    clientId: 'a',
+    language: 'GO',
+    version: 1,
+    producerGroups: ['p'],
+    consumers: [],
+  })
   const info = await ask()
+  expect(info.get('orreryClients')).toBe('1')
   for (const name of NEEDED_BY_TOOLS) expect(info.get(name), name).toBeDefined()
   expect(info.get('msgPutTotalTodayNow')).toBe('1')
   expect(info.get('putMessageSizeTotal')).toBe('5')

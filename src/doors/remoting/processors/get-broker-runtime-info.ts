@@ -34,13 +34,14 @@ export const getBrokerRuntimeInfo: Processor = {
   },
 }
 
-function generalEntries({ identity, statistics, clock }: DoorContext): readonly Entry[] {
+function generalEntries({ identity, statistics, clients, clock }: DoorContext): readonly Entry[] {
   return [
     ['brokerVersion', String(WIRE_VERSION)],
     ['brokerVersionDesc', identity.versionText],
     ['brokerActive', 'true'],
     ['bootTimestamp', String(statistics.startTimeMs)],
     ['runtime', durationText(clock.uptimeMs() - statistics.startUptimeMs)],
+    ['orreryClients', String(clients.clientCount)],
   ]
 }
 
