@@ -11,7 +11,7 @@ import type { Simulation } from './simulation.ts'
 
 /** Files whose damage must be noticed. */
 const COVERED = /\/(commitlog|orrery\/ladder\/[^/]+|orrery\/parked)\/[^/]+$/
-const CHUNK_HEADER_BYTES = 32
+/** In front of the accept record, in a file of the timers. */
 const TIMER_HEADER_BYTES = 56
 
 /**
@@ -24,6 +24,7 @@ export async function flipBit(simulation: Simulation): Promise<void> {
   if (flipped === undefined) return
   const id = await damagedId(simulation, flipped)
   simulation.totals.add(id === undefined ? 'flip in no message' : 'flip in a message')
+  simulation.trace(`flip in ${flipped.path} at ${flipped.position}, of ${id ?? 'no message'}`)
   const send = id === undefined ? undefined : simulation.ledger.sends.get(id)
   if (send !== undefined) send.isDamaged = true
 }
@@ -36,19 +37,12 @@ async function damagedId(
   if (bytes === undefined) return undefined
   // As it was before.
   bytes[position] = (bytes[position] ?? 0) ^ (1 << bit)
-  const isLog = path.includes('/commitlog/')
-  const headerBytes = isLog ? 0 : TIMER_HEADER_BYTES
-  let start = isLog ? 0 : CHUNK_HEADER_BYTES
-  while (start < bytes.length) {
-    const at = start + headerBytes
-    if (at >= bytes.length || checkRecord(bytes, at, bytes.length).kind !== 'record') {
-      return undefined
-    }
-    const end = at + recordSize(bytes, at)
-    if (position >= start && position < end) {
-      return idOf(recordProperties(bytes, at), recordReconsumeTimes(bytes, at))
-    }
-    start = end
+  const headerBytes = path.includes('/commitlog/') ? 0 : TIMER_HEADER_BYTES
+  // What begins before the place and reaches over it.
+  for (let at = position + headerBytes; at >= 0; at--) {
+    if (checkRecord(bytes, at, bytes.length).kind !== 'record') continue
+    if (at + recordSize(bytes, at) <= position) return undefined
+    return idOf(recordProperties(bytes, at), recordReconsumeTimes(bytes, at))
   }
   return undefined
 }

@@ -60,7 +60,6 @@ function runJob(
       else child.send({ ...plan, seed })
     }
     child.on('message', result => {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- job.ts sends nothing else
       done(result as SeedResult)
       next()
     })

@@ -6,6 +6,11 @@ export type SendKind = 'plain' | 'batch' | 'level' | 'timer' | 'retry' | 'dead-l
 /** Names a message through all its lives: sent, published, sent back. */
 export const PROPERTY_NUMBER = 'SIM'
 
+/** Later than that is not on time: something held it up. */
+const ON_TIME_MS = 1_000
+/** A message must be there for so long before it is due to take its place in the order. */
+const KNOWN_BEFORE_MS = 500
+
 /** One message that somebody has sent, and what must become of it. */
 export interface Send {
   /** Number of the message, and how often it was sent back before. */
@@ -23,6 +28,8 @@ export interface Send {
   /** Commit log offset of the record that accepted it; -1 when it is not known. */
   acceptOffset: number
   readonly sentAtMs: number
+  /** `Ledger.calm` when it was sent. */
+  readonly calm: number
   isAcknowledged: boolean
   /** Bits of one of its records went bad: it may be missing, or come again. */
   isDamaged: boolean
@@ -43,6 +50,8 @@ export interface Place {
   readonly reconsumeTimes: number
   /** Retention has taken it since. */
   isRemoved: boolean
+  /** The clock went back since: its store time tells nothing of its age. */
+  isUndated: boolean
   /** The last round of reading everything in which it was there. */
   round: number
 }
@@ -52,6 +61,8 @@ export interface QueueKnowledge {
   readonly queueId: number
   /** By queue offset; a hole where a record was damaged. */
   readonly places: (Place | undefined)[]
+  /** The last timer message that was delivered in calm. */
+  lastCalm: Send | undefined
 }
 
 /** All that the senders and readers of one simulated world know. */
@@ -60,6 +71,10 @@ export class Ledger {
   readonly queues = new Map<string, QueueKnowledge>()
   /** Latest time that any clock of the world has shown. */
   latestTimeMs = 0
+  /** Changes with whatever may change the order of delivery. */
+  calm = 0
+  /** How often the order of two timer messages of a queue was judged. */
+  orderCount = 0
   /** Counts how often everything was read. */
   round = 0
   readonly #timerIds = new Map<string, Send>()
@@ -77,7 +92,7 @@ export class Ledger {
     const key = `${topic}/${queueId}`
     let known = this.queues.get(key)
     if (known === undefined) {
-      known = { topic, queueId, places: [] }
+      known = { topic, queueId, places: [], lastCalm: undefined }
       this.queues.set(key, known)
     }
     return known
@@ -110,6 +125,7 @@ export class Ledger {
     checkTime(send, message, { at, latestTimeMs: this.latestTimeMs })
     this.#checkTimerId(send, message, at)
     checkOrder(queue, message, at)
+    this.#checkCalmOrder(queue, send, message)
     const place = {
       send,
       topic,
@@ -119,10 +135,18 @@ export class Ledger {
       storeTimeMs: message.storeTimeMs,
       reconsumeTimes: message.reconsumeTimes,
       isRemoved: false,
+      isUndated: false,
       round: this.round,
     }
     queue.places[queueOffset] = place
     send.place = place
+  }
+
+  /** The clock goes back. */
+  undate(): void {
+    for (const { places } of this.queues.values()) {
+      for (const place of places) if (place !== undefined) place.isUndated = true
+    }
   }
 
   /** With asynchronous flush a power cut may take back what was not synced. */
@@ -141,6 +165,20 @@ export class Ledger {
         places.pop()
       }
     }
+  }
+
+  /** Timer messages that nothing has disturbed come in the order of (deliver time, id). */
+  #checkCalmOrder(queue: QueueKnowledge, send: Send, message: Message): void {
+    const isOnTime = message.storeTimeMs - send.deliverTimeMs <= ON_TIME_MS
+    const isKnownBefore = send.deliverTimeMs - send.sentAtMs >= KNOWN_BEFORE_MS
+    const isCalm = send.calm === this.calm && send.kind === 'timer' && !send.isDamaged
+    if (!isCalm || !isOnTime || !isKnownBefore) return
+    const last = queue.lastCalm
+    queue.lastCalm = send
+    if (last === undefined || last.calm !== this.calm) return
+    this.orderCount++
+    const order = last.deliverTimeMs - send.deliverTimeMs || last.acceptOffset - send.acceptOffset
+    if (order > 0) throw new Violation(12, `${describe(send)} came behind ${describe(last)}`)
   }
 
   #sendOf(message: Message, at: string): Send {

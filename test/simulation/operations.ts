@@ -62,6 +62,15 @@ const operations: readonly Operation[] = [
   { name: 'healed', weight: 1, run: sim => sim.heal() },
 ]
 
+/** What may hold up or move messages. Restarts and clock steps tell by themselves. */
+const DISTURBING = new Set([
+  'close topic',
+  'open topic',
+  'disk full',
+  'failing calls',
+  'slow calls',
+])
+
 export const OPERATION_NAMES: readonly string[] = operations.map(({ name }) => name)
 
 const WEIGHT_SUM = operations.reduce((sum, { weight }) => sum + weight, 0)
@@ -86,6 +95,7 @@ export async function operateAs(simulation: Simulation, name: string): Promise<v
 async function perform(simulation: Simulation, operation: Operation): Promise<void> {
   simulation.trace(operation.name)
   simulation.totals.add(`operation ${operation.name}`)
+  if (DISTURBING.has(operation.name)) simulation.ledger.calm++
   await operation.run(simulation)
 }
 
@@ -180,6 +190,7 @@ function sentBack(sim: Simulation, place: Place, delayLevel: number): Send {
     properties,
     acceptOffset: -1,
     sentAtMs: sim.nowMs,
+    calm: sim.ledger.calm,
     isAcknowledged: false,
     place: undefined,
     isSentBack: false,

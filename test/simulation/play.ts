@@ -1,4 +1,4 @@
-import { checkAllDelivered, checkFoldersEmpty } from './checks.ts'
+import { checkAllDelivered, checkNothingLeft } from './checks.ts'
 import { operate, operateAs } from './operations.ts'
 import type { Send } from './ledger.ts'
 import type { Bug } from './setting.ts'
@@ -54,6 +54,7 @@ export async function playSeed(request: SeedRequest): Promise<SeedResult> {
   }
   const { world, totals } = simulation
   totals.add('restarts', simulation.restartCount)
+  totals.add('orders judged', simulation.ledger.orderCount)
   return {
     seed: request.seed,
     trace: world.trace,
@@ -127,11 +128,13 @@ function nextStepMs({ nowMs, ledger }: Simulation, waiting: readonly Send[]): nu
 /** A last stop and start, then long after everything: nothing may be left. */
 async function checkEnd(simulation: Simulation): Promise<void> {
   await operateAs(simulation, 'clean stop')
+  // What is in the files of timers and was delivered is met once more.
+  await simulation.pass(2_000)
   checkAllDelivered(simulation)
   await simulation.stepClock(FAR_MS)
   await simulation.pass(12_000)
   checkAllDelivered(simulation)
-  await checkFoldersEmpty(simulation)
+  await checkNothingLeft(simulation)
 }
 
 function textOf(error: unknown): string {

@@ -99,7 +99,7 @@ export class Reader {
 
   #await(queue: ConsumeQueue, read: Promise<QueueRead>): void {
     this.#reading.add(queue)
-    const ended = (result: QueueRead | undefined): void => {
+    const done = (result: QueueRead | undefined): void => {
       this.#reading.delete(queue)
       if (this.#isClosed || result === undefined) return
       try {
@@ -111,7 +111,7 @@ export class Reader {
       this.#look(queue)
     }
     // A read that failed is made again when the reader catches up.
-    read.then(ended, () => ended(undefined))
+    void read.catch(() => undefined).then(done)
   }
 
   #take(queue: ConsumeQueue, read: QueueRead): void {

@@ -124,6 +124,7 @@ export class Sender {
       deliverTimeMs: wish.deliverTimeMs,
       acceptOffset: -1,
       sentAtMs: this.#parts.nowMs(),
+      calm: this.#parts.ledger.calm,
       isAcknowledged: false,
       isDamaged: false,
       place: undefined,

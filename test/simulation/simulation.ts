@@ -2,7 +2,7 @@ import { assert, type BrokerError } from '../../src/core/base/index.ts'
 import { SeededRandom, SimulatedWorld } from '../../src/core/platform/simulated/index.ts'
 import type { TopicSettings } from '../../src/engine/broker/index.ts'
 import { BrokerProcess } from './broker-process.ts'
-import { checkRound } from './checks.ts'
+import { checkBounds, checkRound } from './checks.ts'
 import { flipBit } from './damage.ts'
 import { Ledger } from './ledger.ts'
 import { type Bug, type Setting, settingOf } from './setting.ts'
@@ -94,6 +94,7 @@ export class Simulation {
   async look(): Promise<void> {
     this.noteTime()
     this.check()
+    checkBounds(this)
     if (this.process.hasFailed) {
       this.totals.add('disk failed')
       this.world.exit()
@@ -105,6 +106,8 @@ export class Simulation {
   async stepClock(ms: number): Promise<void> {
     await this.readRest()
     this.noteTime()
+    if (ms < 0) this.ledger.undate()
+    this.ledger.calm++
     this.world.stepClock(ms)
     this.noteTime()
   }
@@ -172,6 +175,7 @@ export class Simulation {
   async restart(reason: string): Promise<void> {
     this.#process?.abandon()
     if (reason !== 'first start') this.restartCount++
+    this.ledger.calm++
     if (this.random.chance(0.7)) this.heal()
     if (this.random.chance(0.15)) this.#stayDown()
     if (this.setting.flipsBits && this.random.chance(0.4)) await flipBit(this)
