@@ -48,12 +48,31 @@ describe('the manifest file', () => {
     const world = await newFolder()
     await world.finish(fileOf(world).write(manifestOf(1)))
     await world.finish(fileOf(world).write(manifestOf(2)))
-    world.disk.flipBit('/orrery/manifest-b', 60, 1)
-    expect(await world.finish(fileOf(world).read())).toEqual(manifestOf(1))
-    expect(world.logLines.at(-1)).toMatchObject({
-      level: 'warn',
-      fields: { file: '/orrery/manifest-b' },
-    })
+    for (const name of ['manifest-b', 'manifest-a']) {
+      world.disk.flipBit(`/orrery/${name}`, 60, 1)
+      expect(await world.finish(fileOf(world).read())).toEqual(manifestOf(2))
+      expect(world.logLines.at(-1)).toMatchObject({
+        level: 'warn',
+        fields: { file: `/orrery/${name}` },
+      })
+    }
+  })
+
+  test('spoils no second copy when one is spoilt already', async () => {
+    for (let seed = 1; seed <= 60; seed++) {
+      const world = await newFolder(seed)
+      const file = fileOf(world)
+      await world.finish(file.write(manifestOf(1)))
+      const path = seed % 2 === 0 ? /manifest-a/ : /manifest-b/
+      world.faults.failNext({ call: 'write', path, error: 'STORE_FULL' })
+      expect(await rejectionOf(world.finish(file.write(manifestOf(2))))).toBe('STORE_FULL')
+      const writing = file.write(manifestOf(3))
+      await world.runFor((seed % 10) * 0.5)
+      world.crash()
+      writing.catch(() => undefined)
+      const found = await world.finish(fileOf(world).read())
+      expect(found?.generation).toBeGreaterThanOrEqual(seed % 2 === 0 ? 1 : 2)
+    }
   })
 
   test('is refused when neither copy is whole', async () => {

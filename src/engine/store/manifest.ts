@@ -3,11 +3,11 @@ import { type Files, type Log, readWholeFile } from '../../core/platform/index.t
 import { ManifestFields } from './manifest-fields.ts'
 
 /**
- * The manifest: one snapshot of how far everything is durable. Two copies are written in turn, so
- * that a torn write leaves the other. See docs/formats/manifest.md.
+ * The manifest: one snapshot of how far everything is durable, in two copies: a torn write, or a
+ * bit that goes bad, leaves the other. See docs/formats/manifest.md.
  */
 export interface Manifest {
-  /** Grows by one with each copy written. */
+  /** Grows by one with each one written. */
   readonly generation: number
   /** R: every record of the log below it is applied to all the files listed. */
   readonly appliedOffset: number
@@ -104,6 +104,10 @@ export class ManifestFile {
   readonly #files: Files
   readonly #directory: string
   readonly #log: Log
+  /** Copy a is newer than b, or b is not whole: b is to be written first. */
+  #isFirstNewer = false
+  /** The names of both copies are durable. */
+  #isNamed = false
 
   constructor(files: Files, directory: string, log: Log) {
     this.#files = files
@@ -112,33 +116,67 @@ export class ManifestFile {
   }
 
   /**
-   * The newest whole copy, or `undefined` in a new store.
+   * The newest whole copy, or `undefined` in a new store. The other copy is made like it, as far as
+   * the disk permits: from then on damage to one of them costs nothing.
    *
    * @throws BrokerError `STORE_DAMAGED` when copies exist and none can be read.
    */
   async read(): Promise<Manifest | undefined> {
-    let newest: Manifest | undefined
+    const copies: (Manifest | undefined)[] = []
     let damaged = 0
     for (const name of COPIES) {
       const file = `${this.#directory}/${name}`
       const bytes = await readWholeFile(this.#files, file)
-      if (bytes === undefined || bytes.length === 0) continue
-      const manifest = decodeManifest(bytes)
-      if (manifest === undefined) {
-        damaged++
-        this.#log.warn('a copy of the manifest is not whole; the other one counts', { file })
-      } else if (newest === undefined || manifest.generation > newest.generation) newest = manifest
+      const isEmpty = bytes === undefined || bytes.length === 0
+      const manifest = isEmpty ? undefined : decodeManifest(bytes)
+      copies.push(manifest)
+      if (isEmpty || manifest !== undefined) continue
+      damaged++
+      this.#log.warn('a copy of the manifest is not whole; the other one counts', { file })
     }
+    const [a, b] = copies
+    const isNewerA = (a?.generation ?? 0) >= (b?.generation ?? 0)
+    const newest = isNewerA ? (a ?? b) : b
     if (newest === undefined && damaged === COPIES.length) {
       throw new BrokerError('STORE_DAMAGED', { file: `${this.#directory}/manifest-a and -b` })
+    }
+    if (newest !== undefined && a?.generation !== b?.generation) {
+      this.#isFirstNewer = isNewerA
+      await this.#restore(isNewerA ? COPIES[1] : COPIES[0], newest)
     }
     return newest
   }
 
-  /** Durable when it resolves. Overwrites the older copy only. */
+  /**
+   * Durable, in both copies, when it resolves: what the last one named may go then. The older or
+   * worse copy is written first, so that a write that is cut off leaves the other one.
+   */
   async write(manifest: Manifest): Promise<void> {
-    const name = manifest.generation % 2 === 1 ? COPIES[0] : COPIES[1]
     const bytes = encodeManifest(manifest)
+    const copies = this.#isFirstNewer ? COPIES.toReversed() : COPIES
+    for (const name of copies) {
+      // Until it is written whole it is the one that may be spoilt.
+      this.#isFirstNewer = name === COPIES[1]
+      await this.#writeCopy(name, bytes)
+      if (!this.#isNamed) await this.#files.syncDirectory(this.#directory)
+    }
+    this.#isFirstNewer = false
+    this.#isNamed = true
+  }
+
+  async #restore(name: string, newest: Manifest): Promise<void> {
+    try {
+      await this.#writeCopy(name, encodeManifest(newest))
+      await this.#files.syncDirectory(this.#directory)
+    } catch (error) {
+      this.#log.warn('a copy of the manifest could not be made like the other one', {
+        file: `${this.#directory}/${name}`,
+        reason: String(error),
+      })
+    }
+  }
+
+  async #writeCopy(name: string, bytes: Buffer): Promise<void> {
     const file = await this.#files.open(`${this.#directory}/${name}`, 'write')
     try {
       await file.truncate(bytes.length)
@@ -147,6 +185,5 @@ export class ManifestFile {
     } finally {
       await file.close()
     }
-    if (manifest.generation <= 2) await this.#files.syncDirectory(this.#directory)
   }
 }

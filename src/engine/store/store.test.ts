@@ -310,6 +310,9 @@ describe('a checkpoint', () => {
       'write orrery/manifest-a',
       'datasync orrery/manifest-a',
       'syncDirectory orrery',
+      'write orrery/manifest-b',
+      'datasync orrery/manifest-b',
+      'syncDirectory orrery',
       'committed',
     ])
   })
