@@ -10,7 +10,7 @@ import { idOf } from './ledger.ts'
 import type { Simulation } from './simulation.ts'
 
 /** Files whose damage must be noticed. */
-const COVERED = /\/(commitlog|orrery\/ladder\/[^/]+|orrery\/parked)\/[^/]+$/
+const COVERED = /\/(commitlog|orrery\/ladder\/[^/]+|orrery\/parked|orrery)\/[^/]+$/
 /** In front of the accept record, in a file of the timers. */
 const TIMER_HEADER_BYTES = 56
 
