@@ -60,6 +60,7 @@ function runJob(
       else child.send({ ...plan, seed })
     }
     child.on('message', result => {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- job.ts sends nothing else
       done(result as SeedResult)
       next()
     })

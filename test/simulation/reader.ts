@@ -99,7 +99,7 @@ export class Reader {
 
   #await(queue: ConsumeQueue, read: Promise<QueueRead>): void {
     this.#reading.add(queue)
-    const done = (result: QueueRead | undefined): void => {
+    const ended = (result: QueueRead | undefined): void => {
       this.#reading.delete(queue)
       if (this.#isClosed || result === undefined) return
       try {
@@ -111,7 +111,7 @@ export class Reader {
       this.#look(queue)
     }
     // A read that failed is made again when the reader catches up.
-    void read.catch(() => undefined).then(done)
+    void read.catch(() => undefined).then(ended)
   }
 
   #take(queue: ConsumeQueue, read: QueueRead): void {
