@@ -10,7 +10,10 @@ import { idOf } from './ledger.ts'
 import type { Simulation } from './simulation.ts'
 
 /** Files whose damage must be noticed. */
-const COVERED = /\/(commitlog|orrery\/ladder\/[^/]+|orrery\/parked|orrery)\/[^/]+$/
+const COVERED =
+  /\/(commitlog|consumequeue\/[^/]+\/\d+|orrery\/ladder\/[^/]+|orrery\/parked|orrery)\/\d[^/]*$|\/orrery\/manifest-[ab]$/
+/** Of a message in a consume queue. */
+const UNIT_BYTES = 20
 /** In front of the accept record, in a file of the timers. */
 const TIMER_HEADER_BYTES = 56
 
@@ -30,13 +33,22 @@ export async function flipBit(simulation: Simulation): Promise<void> {
 }
 
 async function damagedId(
-  { world }: Simulation,
+  { world, ledger }: Simulation,
   { path, position, bit }: FlippedBit,
 ): Promise<string | undefined> {
   const bytes = await world.finish(readWholeFile(world.outside.files, path))
   if (bytes === undefined) return undefined
   // As it was before.
   bytes[position] = (bytes[position] ?? 0) ^ (1 << bit)
+  if (path.includes('/consumequeue/')) {
+    const unit = position - (position % UNIT_BYTES)
+    const logOffset = Number(bytes.readBigInt64BE(unit))
+    for (const send of ledger.sends.values()) {
+      if (send.acceptOffset === logOffset || send.place?.commitLogOffset === logOffset)
+        return send.id
+    }
+    return undefined
+  }
   const headerBytes = path.includes('/commitlog/') ? 0 : TIMER_HEADER_BYTES
   // What begins before the place and reaches over it.
   for (let at = position + headerBytes; at >= 0; at--) {

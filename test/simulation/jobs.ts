@@ -61,6 +61,7 @@ function runJob(
     }
     child.on('message', result => {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- job.ts sends nothing else
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own child process sent it
       done(result as SeedResult)
       next()
     })
