@@ -150,7 +150,7 @@ export class MessagePut {
     draft.properties = this.#completed(request.properties, outcome)
     outcome.topic = topic.name
     outcome.queueId = draft.queueId
-    outcome.batchOffsets.length = 0
+    if (outcome.batchOffsets.length > 0) outcome.batchOffsets.length = 0
     outcome.topicDurable = topic.durable
     outcome.commitLogOffset = this.#append(draft, topic, request.nowMs)
     outcome.deliverTimeMs = this.#deliverTimeMs

@@ -21,9 +21,10 @@ export type DelayDecision =
 const NOW: DelayDecision = { kind: 'now' }
 /** In the names of all four properties: what lacks it is delivered now. */
 const SIGN_OF_DELAY = 'DEL'
-const WHOLE_NUMBER = /^(-?)0*(\d{1,16})$/
 const LIMIT_OPTION = 'timer.delayMsMax (timerMaxDelaySec in a broker.conf)'
 const SHOWN_LENGTH_MAX = 64
+const MINUS = 0x2d
+const ZERO = 0x30
 
 /**
  * What the properties of a message that is being sent say about its deliver time.
@@ -112,11 +113,25 @@ function timerDecision(
 function readNumber(properties: string, property: string): number | undefined {
   const text = findPropertyOrEmpty(properties, property)
   if (text === undefined) return undefined
-  const [, sign, digits] = WHOLE_NUMBER.exec(text) ?? []
-  const value = Number(digits)
-  if (!Number.isSafeInteger(value)) {
+  const value = wholeNumber(text)
+  if (Number.isNaN(value)) {
     const found = JSON.stringify(text.slice(0, SHOWN_LENGTH_MAX))
     throw new BrokerError('DELAY_INVALID', { property, found })
   }
-  return sign === '-' && value > 0 ? -value : value
+  return value
+}
+
+/** Digits, perhaps behind a minus, that make a safe integer; else NaN. On the way of each message. */
+function wholeNumber(text: string): number {
+  const isNegative = text.charCodeAt(0) === MINUS
+  const first = isNegative ? 1 : 0
+  if (text.length === first) return Number.NaN
+  let value = 0
+  for (let index = first; index < text.length; index++) {
+    const digit = text.charCodeAt(index) - ZERO
+    if (digit < 0 || digit > 9) return Number.NaN
+    value = 10 * value + digit
+    if (value > Number.MAX_SAFE_INTEGER) return Number.NaN
+  }
+  return isNegative && value > 0 ? -value : value
 }

@@ -114,9 +114,9 @@ function bytesOf(text: string): Buffer {
   return Buffer.from(text)
 }
 
-/** These are short: a loop beats the call into native code. */
+/** `set` is several times faster than a loop, and faster than `copy`, at these sizes. */
 function copy(target: Buffer, position: number, source: Buffer): number {
-  for (let index = 0; index < source.length; index++) target[position + index] = source[index] ?? 0
+  target.set(source, position)
   return position + source.length
 }
 
