@@ -87,7 +87,9 @@ class Scan {
     this.#segments = segments
     this.offset = fromOffset
     this.#recordBytesMax = recordBytesMax
-    this.#block = Buffer.allocUnsafeSlow(Math.max(BLOCK_BYTES, 2 * recordBytesMax))
+    // A block never reaches over the end of a segment.
+    const blockBytes = Math.min(segments.segmentBytes, Math.max(BLOCK_BYTES, 2 * recordBytesMax))
+    this.#block = Buffer.allocUnsafeSlow(blockBytes)
   }
 
   /** Visits records up to the end of one block, of the log, or of what can be read. */

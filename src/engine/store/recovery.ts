@@ -94,8 +94,8 @@ export async function recover(parts: RecoveryParts, known: KnownOffsets): Promis
  */
 async function writeAgain(parts: RecoveryParts, from: number, end: number): Promise<void> {
   const { segments, options } = parts
-  const block = Buffer.allocUnsafeSlow(REWRITE_BYTES)
   let offset = Math.max(from, end - options.cacheBytes)
+  const block = Buffer.allocUnsafeSlow(Math.max(0, Math.min(REWRITE_BYTES, end - offset)))
   while (offset < end) {
     const got = await segments.read(block.subarray(0, Math.min(block.length, end - offset)), offset)
     if (got === 0) break
