@@ -48,6 +48,8 @@ export interface Place {
   readonly commitLogOffset: number
   readonly storeTimeMs: number
   readonly reconsumeTimes: number
+  /** The record's checksum, in digits. */
+  readonly seal: string
   /** Retention has taken it since. */
   isRemoved: boolean
   /** The clock went back since: its store time tells nothing of its age. */
@@ -103,8 +105,20 @@ export class Ledger {
     return [...this.sends.values()].filter(send => send.isAcknowledged && send.place === undefined)
   }
 
-  /** A reader got this message. */
-  seen(message: Message): void {
+  /** True when a reader got what it had got at this place before, by its checksum. */
+  isSeenAgain(
+    queue: { readonly topic: string; readonly queueId: number },
+    queueOffset: number,
+    seal: string,
+  ): boolean {
+    const place = this.queue(queue.topic, queue.queueId).places[queueOffset]
+    if (place?.seal !== seal) return false
+    place.round = this.round
+    return true
+  }
+
+  /** A reader got this message, with this checksum. */
+  seen(message: Message, seal: string): void {
     const { queueOffset, topic, queueId, commitLogOffset } = message
     const queue = this.queue(topic, queueId)
     const at = `${topic}/${queueId}/${queueOffset}`
@@ -134,6 +148,7 @@ export class Ledger {
       commitLogOffset,
       storeTimeMs: message.storeTimeMs,
       reconsumeTimes: message.reconsumeTimes,
+      seal,
       isRemoved: false,
       isUndated: false,
       round: this.round,

@@ -2,6 +2,7 @@ import type { ConsumeQueue, QueueRead, Store } from '../../src/engine/store/inde
 import {
   checkRecord,
   decodeRecord,
+  recordQueueOffset,
   recordSize,
   SCHEDULE_TOPIC,
   TIMER_TOPIC,
@@ -10,6 +11,7 @@ import type { Ledger } from './ledger.ts'
 import { Violation } from './violation.ts'
 
 const COUNT_MAX = 32
+const SEAL_BYTES = 12
 const BYTES_MAX = 256 * 1024
 
 export interface ReaderParts {
@@ -125,8 +127,14 @@ export class Reader {
         this.#damaged(queue, read)
         return
       }
-      ledger.seen(decodeRecord(read.bytes, position))
-      position += recordSize(read.bytes, position)
+      const end = position + recordSize(read.bytes, position)
+      // The checksum of the record, which is its last property.
+      const seal = read.bytes.toString('latin1', end - SEAL_BYTES, end)
+      const queueOffset = recordQueueOffset(read.bytes, position)
+      if (!ledger.isSeenAgain(queue, queueOffset, seal)) {
+        ledger.seen(decodeRecord(read.bytes, position), seal)
+      }
+      position = end
     }
   }
 
