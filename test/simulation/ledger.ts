@@ -73,6 +73,8 @@ export class Ledger {
   readonly queues = new Map<string, QueueKnowledge>()
   /** Latest time that any clock of the world has shown. */
   latestTimeMs = 0
+  /** By the broker's clock, when the latest message was read. */
+  nowMs = 0
   /** Changes with whatever may change the order of delivery. */
   calm = 0
   /** How often the order of two timer messages of a queue was judged. */
@@ -150,7 +152,7 @@ export class Ledger {
       reconsumeTimes: message.reconsumeTimes,
       seal,
       isRemoved: false,
-      isUndated: false,
+      isUndated: message.storeTimeMs > this.nowMs,
       round: this.round,
     }
     queue.places[queueOffset] = place

@@ -118,7 +118,8 @@ export class Reader {
 
   #take(queue: ConsumeQueue, read: QueueRead): void {
     const { ledger, nowMs } = this.#parts
-    ledger.latestTimeMs = Math.max(ledger.latestTimeMs, nowMs())
+    ledger.nowMs = nowMs()
+    ledger.latestTimeMs = Math.max(ledger.latestTimeMs, ledger.nowMs)
     this.#nexts.set(queue, read.nextOffset)
     let position = 0
     while (position < read.bytes.length) {
