@@ -24,21 +24,22 @@ function checkPlace(simulation: Simulation, queue: QueueKnowledge, place: Place)
   const { ledger, process, setting } = simulation
   if (place.round === ledger.round) return
   const { send, queueOffset } = place
-  if (send.isDamaged) {
-    queue.places[queueOffset] = undefined
-    if (send.place === place) send.place = undefined
-    return
-  }
   const stored = process.engine.store.findQueue(queue.topic, queue.queueId)
   const at = `${queue.topic}/${queue.queueId}/${queueOffset}`
   if (stored !== undefined && queueOffset < stored.minOffset) {
     const isOld = place.storeTimeMs + setting.options.retention <= ledger.latestTimeMs
-    if (isOld || place.isUndated) {
+    // A queue begins behind a first message that was destroyed.
+    if (isOld || place.isUndated || send.isDamaged) {
       place.isRemoved = true
       return
     }
     const times = `stored ${place.storeTimeMs} at ${place.commitLogOffset}, now ${simulation.nowMs}`
     throw new Violation(5, `${at}: ${describe(send)}, ${times}, was removed too early`)
+  }
+  if (send.isDamaged) {
+    queue.places[queueOffset] = undefined
+    if (send.place === place) send.place = undefined
+    return
   }
   const range = `${stored?.minOffset} to ${stored?.maxOffset}`
   const log = `log offset ${place.commitLogOffset}`

@@ -9,11 +9,15 @@ import {
 import { idOf } from './ledger.ts'
 import type { Simulation } from './simulation.ts'
 
-/** Files whose damage must be noticed. */
+/**
+ * Files whose damage must cost no more than a message. Not the queues of the delay levels: their
+ * units hold the deliver times, in Apache's layout, which has no checksum for them.
+ */
 const COVERED =
-  /\/(commitlog|consumequeue\/[^/]+\/\d+|orrery\/ladder\/[^/]+|orrery\/parked|orrery)\/\d[^/]*$|\/orrery\/manifest-[ab]$/
+  /\/(commitlog|consumequeue\/(?!SCHEDULE)[^/]+\/\d+|orrery\/ladder\/[^/]+|orrery\/parked)\/\d[^/]*$|\/orrery\/manifest-[ab]$/
 /** Of a message in a consume queue. */
 const UNIT_BYTES = 20
+const UNIT_SIZE_AT = 8
 /** In front of the accept record, in a file of the timers. */
 const TIMER_HEADER_BYTES = 56
 
@@ -33,28 +37,44 @@ export async function flipBit(simulation: Simulation): Promise<void> {
 }
 
 async function damagedId(
-  { world, ledger }: Simulation,
+  simulation: Simulation,
   { path, position, bit }: FlippedBit,
 ): Promise<string | undefined> {
-  const bytes = await world.finish(readWholeFile(world.outside.files, path))
-  if (bytes === undefined) return undefined
+  const bytes = await readFile(simulation, path)
   // As it was before.
   bytes[position] = (bytes[position] ?? 0) ^ (1 << bit)
   if (path.includes('/consumequeue/')) {
-    const unit = position - (position % UNIT_BYTES)
-    const logOffset = Number(bytes.readBigInt64BE(unit))
-    for (const send of ledger.sends.values()) {
-      if (send.acceptOffset === logOffset || send.place?.commitLogOffset === logOffset)
-        return send.id
-    }
-    return undefined
+    return idInQueue(simulation, bytes, position - (position % UNIT_BYTES))
   }
   const headerBytes = path.includes('/commitlog/') ? 0 : TIMER_HEADER_BYTES
   // What begins before the place and reaches over it.
   for (let at = position + headerBytes; at >= 0; at--) {
     if (checkRecord(bytes, at, bytes.length).kind !== 'record') continue
-    if (at + recordSize(bytes, at) <= position) return undefined
-    return idOf(recordProperties(bytes, at), recordReconsumeTimes(bytes, at))
+    return at + recordSize(bytes, at) > position ? idAt(bytes, at) : undefined
   }
   return undefined
+}
+
+/** Of the message that a unit names; `undefined` where no unit is. */
+async function idInQueue(
+  simulation: Simulation,
+  units: Buffer,
+  at: number,
+): Promise<string | undefined> {
+  if (units.readInt32BE(at + UNIT_SIZE_AT) === 0) return undefined
+  const { data, log } = simulation.setting.options
+  const logOffset = Number(units.readBigInt64BE(at))
+  const base = logOffset - (logOffset % log.segmentBytes)
+  const segment = await readFile(simulation, `${data}/commitlog/${String(base).padStart(20, '0')}`)
+  const isWhole = checkRecord(segment, logOffset - base, segment.length).kind === 'record'
+  return isWhole ? idAt(segment, logOffset - base) : undefined
+}
+
+async function readFile({ world }: Simulation, path: string): Promise<Buffer> {
+  const bytes = await world.finish(readWholeFile(world.outside.files, path))
+  return bytes ?? Buffer.alloc(0)
+}
+
+function idAt(source: Buffer, at: number): string {
+  return idOf(recordProperties(source, at), recordReconsumeTimes(source, at))
 }

@@ -77,12 +77,18 @@ export class Ledger {
   nowMs = 0
   /** Changes with whatever may change the order of delivery. */
   calm = 0
+  /** Budgets are so large that none of them holds up a message. */
+  readonly #isRoomy: boolean
   /** How often the order of two timer messages of a queue was judged. */
   orderCount = 0
   /** Counts how often everything was read. */
   round = 0
   readonly #timerIds = new Map<string, Send>()
   #nextNumber = 1
+
+  constructor(isRoomy: boolean) {
+    this.#isRoomy = isRoomy
+  }
 
   nextNumber(): number {
     return this.#nextNumber++
@@ -189,7 +195,7 @@ export class Ledger {
     const isOnTime = message.storeTimeMs - send.deliverTimeMs <= ON_TIME_MS
     const isKnownBefore = send.deliverTimeMs - send.sentAtMs >= KNOWN_BEFORE_MS
     const isCalm = send.calm === this.calm && send.kind === 'timer' && !send.isDamaged
-    if (!isCalm || !isOnTime || !isKnownBefore) return
+    if (!this.#isRoomy || !isCalm || !isOnTime || !isKnownBefore) return
     const last = queue.lastCalm
     queue.lastCalm = send
     if (last === undefined || last.calm !== this.calm) return

@@ -14,6 +14,8 @@ export interface Setting {
   readonly options: Options
   /** Bits go bad on the disk: what they destroy may be missing, and must be reported. */
   readonly flipsBits: boolean
+  /** The budgets of window and loading are as large as what a seed sends. */
+  readonly isRoomy: boolean
   /** The log of the broker is printed as it comes. */
   readonly isVerbose: boolean
   readonly bug: Bug
@@ -38,10 +40,12 @@ export function settingOf(
       'log.unappliedBytes': String(MIB),
     },
   })
+  const smaller = { ...options, ...smallerThanTable(random, options) }
   return {
     ...given,
     flipsBits: given.bug === 'none' && random.chance(0.15),
-    options: { ...options, ...smallerThanTable(random, options) },
+    isRoomy: smaller.window.messagesMax > 1000 && smaller.window.bodyBytes > MIB,
+    options: smaller,
   }
 }
 

@@ -31,7 +31,7 @@ export class Simulation {
   readonly world: SimulatedWorld
   readonly random: SeededRandom
   readonly setting: Setting
-  readonly ledger = new Ledger()
+  readonly ledger: Ledger
   readonly totals = new Totals()
   /** Deliver time that many messages share. */
   hotMs = 0
@@ -45,6 +45,7 @@ export class Simulation {
     this.world = new SimulatedWorld({ seed: given.seed })
     this.random = new SeededRandom(given.seed).fork()
     this.setting = settingOf(this.random.fork(), given)
+    this.ledger = new Ledger(this.setting.isRoomy)
   }
 
   get process(): BrokerProcess {
