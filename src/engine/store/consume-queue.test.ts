@@ -156,6 +156,22 @@ describe('a consume queue', () => {
     expect(queue.minOffset).toBe(31)
   })
 
+  test('keeps the number behind a gap when retention has taken all of it', async () => {
+    const world = new SimulatedWorld({ seed: 1 })
+    const queue = await filled(world, 5)
+    queue.nextOffset = 5
+    queue.appendPadding(600)
+    queue.appendUnit(600, 90, 0)
+    await world.finish(queue.writeTail())
+    await world.finish(queue.sync())
+    const { minOffset, maxOffset, nextOffset } = await loaded(world, { commitLogMin: 10_000 })
+    expect({ minOffset, maxOffset, nextOffset }).toEqual({
+      minOffset: 7,
+      maxOffset: 7,
+      nextOffset: 7,
+    })
+  })
+
   test('that begins late fills the file before it with padding', async () => {
     const world = new SimulatedWorld({ seed: 1 })
     await world.finish(world.outside.files.makeDirectory(ROOT))

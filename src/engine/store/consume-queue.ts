@@ -303,7 +303,10 @@ export class ConsumeQueue {
     if (place >= known.commitLogMin) return known.isRecordOf(place, this, offset)
     // Its record is gone from the log: then all that can be said is that places increase.
     if (offset * UNIT_BYTES === this.#segments.firstOffset) return true
-    return place > (await this.#readUnitsFromFile(offset - 1, 1)).commitLogOffset(0)
+    const before = await this.#readUnitsFromFile(offset - 1, 1)
+    const beforePlace = before.commitLogOffset(0)
+    // Padding has the place of the message that follows it.
+    return before.size(0) === PADDING_SIZE ? place >= beforePlace : place > beforePlace
   }
 
   async #readUnitsFromFile(offset: number, count: number): Promise<UnitBlock> {
