@@ -164,6 +164,32 @@ describe('more than fits into memory', () => {
     expect(mistakes(accepted, await broker.published())).toEqual([])
   })
 
+  test('what is due is not held up by what is not, in a coarse partition or a nearer one', async () => {
+    const world = new SimulatedWorld({ seed: 8 })
+    // All in one partition of 30 days, each in a file of its own; the first one fills the window.
+    const coarseMs = Math.ceil((nowOf(world) + 61 * DAY_MS) / (30 * DAY_MS)) * 30 * DAY_MS
+    const accepted: Accepted[] = []
+    const limits = { timers: { windowBytesMax: 14_000, loadBytesMax: 1_048_576 } }
+    let broker = await TestBroker.open(world, limits)
+    for (const [key, days, bodyBytes] of [
+      [1, 20, 12_000],
+      [2, 21, 100],
+      [3, 10, 100],
+    ] as const) {
+      const deliverTimeMs = coarseMs + days * DAY_MS
+      accepted.push(broker.accept({ key, deliverTimeMs, bodyBytes }))
+      await settled(world, broker)
+      await broker.stop()
+      broker = await TestBroker.open(world, limits)
+    }
+    world.stepClock(coarseMs + 10 * DAY_MS - 20_000 - nowOf(world))
+    await world.runFor(5_000)
+    accepted.push(broker.accept({ key: 4, deliverTimeMs: nowOf(world) + 14_000 }))
+    await world.runFor(20_000)
+    expect((await broker.published()).map(({ key }) => key).toSorted()).toEqual([3, 4])
+    expect(await latestMs(broker, accepted)).toBeLessThan(100)
+  })
+
   test('a large partition far ahead is split early enough behind small ones', async () => {
     const world = new SimulatedWorld({ seed: 5 })
     const broker = await TestBroker.open(world)

@@ -162,7 +162,10 @@ export class Loader {
       const failedAtMs = this.#failedAtUptimeMs.get(partition) ?? -Infinity
       if (uptimeMs - failedAtMs >= FAILED_PAUSE_MS) candidates.push(partition)
     }
-    return candidates.toSorted((a, b) => a.startMs - b.startMs || b.rung.index - a.rung.index)
+    // By what is in them: a coarse one begins early and may hold what is due late.
+    return candidates.toSorted((a, b) => {
+      return a.nextDueMs - b.nextDueMs || b.rung.index - a.rung.index
+    })
   }
 
   async #guarded(partition: Partition, work: Promise<void>): Promise<void> {

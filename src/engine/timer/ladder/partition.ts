@@ -40,15 +40,20 @@ export class Partition {
     return this.chunks.reduce((sum, chunk) => sum + chunk.untakenCount, 0)
   }
 
-  /** What is to be loaded or split next: a chunk that was begun to be loaded goes first. */
+  /** What is to be loaded or split next: a chunk that was begun to be loaded, else the earliest. */
   get nextChunk(): Chunk | undefined {
     let next: Chunk | undefined
     for (const chunk of this.chunks) {
       if (chunk.untakenBytes === 0) continue
       if (chunk.isLoading) return chunk
-      next ??= chunk
+      if (next === undefined || chunk.dueMinMs < next.dueMinMs) next = chunk
     }
     return next
+  }
+
+  /** Earliest deliver time in `nextChunk`; Infinity when there is none. */
+  get nextDueMs(): number {
+    return this.nextChunk?.dueMinMs ?? Infinity
   }
 
   /** From here on the chunk takes no more messages: it is being loaded. */
