@@ -172,6 +172,21 @@ describe('a consume queue', () => {
     })
   })
 
+  test('finds its first message though a unit before it went bad', async () => {
+    const world = new SimulatedWorld({ seed: 1 })
+    const queue = await filled(world, 1_000)
+    const bad = Buffer.alloc(UNIT_BYTES)
+    bad.writeInt32BE(0x7000_0000, 0)
+    bad.writeInt32BE(90, 8)
+    for (const offset of [0, 300, 499, 520]) await overwrite(world, offset, bad)
+    await world.finish(queue.trim(51_000))
+    expect(queue.minOffset).toBe(510)
+    await world.finish(queue.trim(52_000))
+    expect(queue.minOffset).toBe(520)
+    await world.finish(queue.trim(53_000))
+    expect(queue.minOffset).toBe(530)
+  })
+
   test('that begins late fills the file before it with padding', async () => {
     const world = new SimulatedWorld({ seed: 1 })
     await world.finish(world.outside.files.makeDirectory(ROOT))

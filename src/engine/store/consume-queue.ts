@@ -278,12 +278,30 @@ export class ConsumeQueue {
 
   /** Takes note that the log now begins at `commitLogMin`, and gives back what that frees. */
   async trim(commitLogMin: number): Promise<void> {
-    const first = Math.max(this.#minOffset, this.#segments.firstOffset / UNIT_BYTES)
-    this.#minOffset = await this.#partition(first, this.maxOffset, unit => {
+    const isGone = (unit: UnitBlock): boolean => {
       const place = unit.commitLogOffset(0)
       return place < commitLogMin || (place === 0 && unit.size(0) === PADDING_SIZE)
-    })
-    await this.#segments.removeBefore(this.#minOffset * UNIT_BYTES)
+    }
+    let min = Math.max(this.#minOffset, this.#segments.firstOffset / UNIT_BYTES)
+    for (let next: number | undefined = min; next !== undefined;) {
+      min = await this.#partition(next, this.maxOffset, isGone)
+      next = await this.#goneBehind(min, isGone)
+    }
+    this.#minOffset = min
+    await this.#segments.removeBefore(min * UNIT_BYTES)
+  }
+
+  /** Behind the last of the next units that is gone: those before it went bad, and look as new. */
+  async #goneBehind(
+    offset: number,
+    isGone: (unit: UnitBlock) => boolean,
+  ): Promise<number | undefined> {
+    const count = Math.min(DAMAGED_UNITS_MAX, this.maxOffset - offset)
+    const units = await this.#readUnitsAnywhere(offset, count)
+    for (let index = count - 1; index > 0; index--) {
+      if (isGone(units.at(index))) return offset + index + 1
+    }
+    return undefined
   }
 
   /** Begins at `offset`, because what came before is gone from the log. */
