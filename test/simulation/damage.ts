@@ -14,7 +14,10 @@ import type { Simulation } from './simulation.ts'
  * units hold the deliver times, in Apache's layout, which has no checksum for them.
  */
 const COVERED =
-  /\/(commitlog|consumequeue\/(?!SCHEDULE)[^/]+\/\d+|orrery\/ladder\/[^/]+|orrery\/parked)\/\d[^/]*$|\/orrery\/manifest-[ab]$/
+  /\/(commitlog|consumequeue\/(?!SCHEDULE)[^/]+\/\d+|orrery\/ladder\/[^/]+|orrery\/parked)\/\d[^/]*$/
+const MANIFEST = /\/orrery\/manifest-[ab]$/
+/** One file of so many that have gone bad is a manifest. */
+const MANIFEST_RATE = 0.1
 /** Of a message in a consume queue. */
 const UNIT_BYTES = 20
 const UNIT_SIZE_AT = 8
@@ -26,8 +29,10 @@ const TIMER_HEADER_BYTES = 56
  * that one may be missing afterwards.
  */
 export async function flipBit(simulation: Simulation): Promise<void> {
-  const { world } = simulation
-  const flipped = world.disk.flipRandomBit(COVERED)
+  const { world, random, hasLostPower } = simulation
+  // After a power cut the other copy may be torn: both are more than a broker can stand.
+  const isManifest = random.chance(MANIFEST_RATE) && !hasLostPower
+  const flipped = world.disk.flipRandomBit(isManifest ? MANIFEST : COVERED)
   if (flipped === undefined) return
   const id = await damagedId(simulation, flipped)
   simulation.totals.add(id === undefined ? 'flip in no message' : 'flip in a message')

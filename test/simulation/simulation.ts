@@ -38,6 +38,8 @@ export class Simulation {
   /** Topics that refuse messages for a while. */
   readonly closedTopics = new Set<string>()
   restartCount = 0
+  /** The broker ended with the power: one of its writes may be torn. */
+  hasLostPower = false
   #process: BrokerProcess | undefined
   #topicCount = 0
 
@@ -169,6 +171,7 @@ export class Simulation {
     if (this.setting.options.flush === 'async' && this.#process !== undefined) {
       this.ledger.forgetFrom(this.#process.engine.store.checkpointOffset)
     }
+    this.hasLostPower = true
     this.world.crash()
   }
 
@@ -186,6 +189,7 @@ export class Simulation {
       const started = await BrokerProcess.start(this, isWhole ? never : this.#interruption())
       if (started !== undefined) {
         this.#process = started
+        this.hasLostPower = false
         break
       }
       this.#endStart()
