@@ -134,6 +134,7 @@ export class Checkpointer {
     await this.#writeQueues()
     for (const participant of this.#participants) await participant.write()
     await this.#log.sync()
+    if (this.#log.failure !== undefined) throw this.#log.failure
     const generation = this.#generation + 1
     const cleanStop = isCleanStop
       ? {

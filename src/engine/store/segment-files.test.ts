@@ -114,6 +114,17 @@ describe('segment files', () => {
     }
   })
 
+  test('are never taken for durable once a sync has failed, whoever waits for it', async () => {
+    const { world, segments } = await newSegments()
+    await fill(world, segments, 1)
+    await world.finish(segments.write([Buffer.from('more')], 100))
+    world.faults.failNext({ call: 'datasync', error: 'STORE_FAILED' })
+    const syncs = [segments.sync(), segments.sync()]
+    const codes = await world.finish(Promise.all(syncs.map(sync => rejectionOf(sync))))
+    expect(codes).toEqual(['STORE_FAILED', 'STORE_FAILED'])
+    expect(await world.finish(rejectionOf(segments.sync()))).toBe('STORE_FAILED')
+  })
+
   test('have no hole when one of the old ones could not be removed at first', async () => {
     for (const call of ['remove', 'syncDirectory'] as const) {
       const { world, segments } = await newSegments()

@@ -26,6 +26,8 @@ export class SegmentFiles {
   readonly #open = new Map<number, Handle>()
   /** Files with writes that are done and not durable. */
   readonly #dirty = new Set<number>()
+  /** No later sync may say yes to what one could not make durable. */
+  #syncFailure: BrokerError | undefined
   #isRemovalUnsynced = false
   #syncing: Promise<void> | undefined
 
@@ -129,6 +131,7 @@ export class SegmentFiles {
   /** Makes everything written so far durable, one file at a time; after a sync under way. */
   async sync(): Promise<void> {
     while (this.#syncing !== undefined) await this.#syncing.catch(() => undefined)
+    if (this.#syncFailure !== undefined) throw this.#syncFailure
     if (this.#dirty.size === 0) return
     this.#syncing = this.#syncDirty().finally(() => {
       this.#syncing = undefined
@@ -202,7 +205,8 @@ export class SegmentFiles {
         await this.#use(base, file => file.datasync())
       } catch (error) {
         // Also for lack of space: the system may have dropped what it could not write.
-        throw new BrokerError('STORE_FAILED', { file: this.pathOf(base) }, error)
+        this.#syncFailure = new BrokerError('STORE_FAILED', { file: this.pathOf(base) }, error)
+        throw this.#syncFailure
       }
     }
   }
