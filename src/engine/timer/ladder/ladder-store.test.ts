@@ -172,7 +172,7 @@ describe('more than fits into memory', () => {
     const limits = { timers: { windowBytesMax: 14_000, loadBytesMax: 1_048_576 } }
     let broker = await TestBroker.open(world, limits)
     for (const [key, days, bodyBytes] of [
-      [1, 20, 12_000],
+      [1, 20, 15_000],
       [2, 21, 100],
       [3, 10, 100],
     ] as const) {
