@@ -6,8 +6,8 @@ import { Violation } from './violation.ts'
 const FOLDERS = ['ladder/30d', 'ladder/1d', 'ladder/1h', 'ladder/1min', 'ladder/1s']
 const FINE_FOLDERS = ['ladder/20ms', 'ladder/1ms', 'parked']
 
-/** A load that has begun brings at most so much. */
-const LOAD_STEP_BYTES = 1024 * 1024
+/** By so much a load passes its limit, and what is near another two times. */
+const LOAD_STEP_BYTES = 3 * 1024 * 1024
 /** What one turn may stage before whoever sends is held back: a page of 32 KiB for each message. */
 const STAGING_STEP_BYTES = 4 * 1024 * 1024
 
