@@ -134,8 +134,7 @@ export class RemotingConnection {
     this.#decoder.push(chunk)
     try {
       while (!this.#closed && this.#decoder.next(this.#frame)) {
-        const { buffer, bodyStart, bodyEnd } = this.#frame
-        this.#handle(decodeHeader(this.#frame), buffer.subarray(bodyStart, bodyEnd))
+        this.#handle(decodeHeader(this.#frame), this.#frame.copyBody())
       }
     } catch (error) {
       if (!(error instanceof BrokerError)) throw error

@@ -293,9 +293,7 @@ export class WireClient {
   #take(chunk: Buffer): void {
     this.#decoder.push(chunk)
     while (this.#decoder.next(this.#frame)) {
-      const { buffer, bodyStart, bodyEnd } = this.#frame
-      const body = Buffer.from(buffer.subarray(bodyStart, bodyEnd))
-      this.received.push({ header: decodeHeader(this.#frame), body })
+      this.received.push({ header: decodeHeader(this.#frame), body: this.#frame.copyBody() })
     }
   }
 }

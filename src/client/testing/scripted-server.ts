@@ -93,7 +93,7 @@ export class ScriptedServer {
     const request = {
       code: header.code,
       fields: header.extFields,
-      body: frame.buffer.subarray(frame.bodyStart, frame.bodyEnd),
+      body: frame.copyBody(),
       oneway: isOneway(header),
       connection,
       answer,

@@ -32,7 +32,7 @@ class Ear {
     this.connection = connection
     connection.start({
       onData: chunk => {
-        this.chunks.push(chunk)
+        this.chunks.push(Buffer.from(chunk))
         this.#wake()
       },
       onDrain: () => {

@@ -27,7 +27,7 @@ export interface Listener {
 }
 
 export interface ConnectionHandler {
-  /** The chunk belongs to the handler and is not reused. */
+  /** The chunk is valid during the call only: copy what is kept. */
   onData(chunk: Buffer): void
   /** `unsentBytes` was above 0 after a write and is 0 again. */
   onDrain(): void

@@ -93,7 +93,7 @@ export class Dispatch implements FrameHandler {
   }
 
   #dispatch(connection: RemotingConnection, frame: FrameView, header: Header): void {
-    const body = frame.buffer.subarray(frame.bodyStart, frame.bodyEnd)
+    const body = frame.copyBody()
     respond(connection, header, () => this.#handle({ header, body, connection }), this.#parts.log)
   }
 

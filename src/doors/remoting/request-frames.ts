@@ -20,7 +20,7 @@ export class RequestFrames implements FrameHandler {
   onFrame(connection: RemotingConnection, frame: FrameView): void {
     const header = decodeHeader(frame)
     if (isResponse(header)) return
-    const body = frame.buffer.subarray(frame.bodyStart, frame.bodyEnd)
+    const body = frame.copyBody()
     respond(connection, header, () => this.#handle({ header, body, connection }), this.#log)
   }
 

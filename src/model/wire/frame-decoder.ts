@@ -16,6 +16,11 @@ export class FrameView {
   bodyStart = 0
   bodyEnd = 0
   serializeType: SerializeType = 0
+
+  /** A copy, to keep. */
+  copyBody(): Buffer {
+    return Buffer.from(this.buffer.subarray(this.bodyStart, this.bodyEnd))
+  }
 }
 
 const LENGTH_BYTES = 4
@@ -25,10 +30,9 @@ const PREFIX_BYTES = 8
  * Cuts the bytes of one connection into frames: `push` a chunk, then call `next` until it says
  * false, then push the next chunk.
  *
- * A frame that lies inside one chunk is a view on that chunk, without a copy; one that spans
- * chunks is put together in a buffer of its own, which grows with the bytes that have arrived and
- * never with what the length field claims. The decoder does not write to a buffer it has handed
- * out, so the bytes of a view stay valid; keeping one keeps its whole chunk alive.
+ * A frame that lies inside one chunk is a view on that chunk, without a copy, and valid as long as
+ * that is. One that spans chunks is put together in a buffer of its own, which grows with the bytes
+ * that have arrived and never with what the length field claims, and which is not written to again.
  *
  * A length, header length or serialisation type that cannot be right throws `FRAME_INVALID`, as
  * soon as its bytes are there and on every call after that: close the connection.
@@ -50,7 +54,7 @@ export class FrameDecoder {
     return this.#carriedBytes
   }
 
-  /** Takes the next chunk, which must not change afterwards. */
+  /** Takes the next chunk, which must not change until `next` has said false. */
   push(chunk: Buffer): void {
     this.#chunk = chunk
     this.#position = 0

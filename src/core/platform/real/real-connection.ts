@@ -1,6 +1,7 @@
 import type net from 'node:net'
 import { assert } from '../../base/index.ts'
 import type { Connection, ConnectionHandler } from '../network.ts'
+import type { QuietSocket } from './socket-reads.ts'
 
 /** How long `end` waits for the other side to close too, once all has been sent. */
 const LINGER_MS = 2_000
@@ -16,6 +17,7 @@ export class RealConnection implements Connection {
   readonly remotePort: number
   readonly localHost: string
   readonly localPort: number
+  readonly #quiet: QuietSocket
   readonly #socket: net.Socket
   readonly #onWritten: (error?: Error | null) => void
   #handler: ConnectionHandler | undefined
@@ -23,7 +25,9 @@ export class RealConnection implements Connection {
   #closed = false
   #drainOwed = false
 
-  constructor(socket: net.Socket, remote: Place, local: Place) {
+  constructor(quiet: QuietSocket, remote: Place, local: Place) {
+    const { socket } = quiet
+    this.#quiet = quiet
     this.#socket = socket
     this.remoteHost = plainHost(remote.host)
     this.remotePort = remote.port
@@ -43,12 +47,13 @@ export class RealConnection implements Connection {
   }
 
   /** Returns `undefined` and lets go of the socket when the other side has gone already. */
-  static over(socket: net.Socket): RealConnection | undefined {
+  static over(quiet: QuietSocket): RealConnection | undefined {
+    const { socket } = quiet
     const { remoteAddress, remotePort, localAddress, localPort } = socket
     if (remoteAddress === undefined || remotePort === undefined) return letGo(socket)
     if (localAddress === undefined || localPort === undefined) return letGo(socket)
     const remote = { host: remoteAddress, port: remotePort }
-    return new RealConnection(socket, remote, { host: localAddress, port: localPort })
+    return new RealConnection(quiet, remote, { host: localAddress, port: localPort })
   }
 
   get unsentBytes(): number {
@@ -64,7 +69,7 @@ export class RealConnection implements Connection {
       })
       return
     }
-    this.#socket.on('data', (chunk: Buffer) => {
+    this.#quiet.startReading(chunk => {
       if (!this.#ending) handler.onData(chunk)
     })
   }

@@ -3,6 +3,7 @@ import { BrokerError } from '../../base/index.ts'
 import type { Log } from '../log.ts'
 import type { ConnectAddress, Connection, ListenAddress, Listener, Network } from '../network.ts'
 import { RealConnection } from './real-connection.ts'
+import { SocketReads } from './socket-reads.ts'
 import { reasonOf } from './system-error.ts'
 
 const BACKLOG_COUNT = 1024
@@ -12,6 +13,7 @@ const SOCKET_OPTIONS = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 
 /** TCP of the system. */
 export class RealNetwork implements Network {
   readonly #log: Log
+  readonly #reads = new SocketReads()
 
   constructor(log: Log) {
     this.#log = log
@@ -22,8 +24,8 @@ export class RealNetwork implements Network {
     onConnection: (connection: Connection) => void,
   ): Promise<Listener> {
     const { host, port } = address
-    const server = net.createServer(SOCKET_OPTIONS, socket => {
-      const connection = RealConnection.over(socket)
+    const server = net.createServer({ ...SOCKET_OPTIONS, pauseOnConnect: true }, accepted => {
+      const connection = RealConnection.over(this.#reads.adopt(accepted))
       if (connection !== undefined) onConnection(connection)
     })
     return new Promise((resolve, reject) => {
@@ -44,7 +46,8 @@ export class RealNetwork implements Network {
   connect(address: ConnectAddress): Promise<Connection> {
     const { host, port, timeoutMs } = address
     return new Promise((resolve, reject) => {
-      const socket = net.connect({ ...SOCKET_OPTIONS, host, port })
+      const quiet = this.#reads.connect({ ...SOCKET_OPTIONS, host, port })
+      const { socket } = quiet
       const fail = (reason: string, cause?: unknown): void => {
         clearTimeout(timeout)
         socket.destroy()
@@ -60,7 +63,7 @@ export class RealNetwork implements Network {
       socket.once('connect', () => {
         clearTimeout(timeout)
         socket.off('error', onError)
-        const connection = RealConnection.over(socket)
+        const connection = RealConnection.over(quiet)
         if (connection === undefined) fail('the server closed the connection')
         else resolve(connection)
       })

@@ -261,6 +261,8 @@ export class SimulatedConnection implements Connection {
       this.#onTheWayBytes -= chunk.length
       this.#peer?.roomMade()
       if (!this.#deaf) this.#handler?.onData(chunk)
+      // The next read goes to the same place, as with real sockets.
+      chunk.fill(0xee)
       if (this.#arrived.length > 0 || this.#endArrived) this.#deliverSoon()
       return
     }
@@ -287,7 +289,7 @@ export class SimulatedConnection implements Connection {
     if (split) faults.count('splitChunk')
     const length = split ? 1 + random.below(all.length - 1) : all.length
     this.#arrived = length < all.length ? [all.subarray(length)] : []
-    // A copy: the chunk belongs to the handler.
+    // A copy: it is spoilt once it has been handed over.
     return Buffer.from(all.subarray(0, length))
   }
 

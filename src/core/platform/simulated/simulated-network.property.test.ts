@@ -12,7 +12,7 @@ interface Heard {
 function listenTo(connection: Connection): Heard {
   const heard: Heard = { chunks: [], drainCount: 0, closeCount: 0 }
   connection.start({
-    onData: chunk => heard.chunks.push(chunk),
+    onData: chunk => heard.chunks.push(Buffer.from(chunk)),
     onDrain: () => {
       heard.drainCount++
     },
