@@ -1,4 +1,4 @@
-import { assert, readInt64Loose, writeInt64 } from '../../core/base/index.ts'
+import { assert, readInt32, readInt64Loose, writeInt32, writeInt64 } from '../../core/base/index.ts'
 import type { Files, Log } from '../../core/platform/index.ts'
 import { SegmentFiles } from './segment-files.ts'
 import type { TopicApplier } from './topic-applier.ts'
@@ -42,7 +42,7 @@ export class ConsumeQueue {
   #tailCount = 0
   readonly #tailView: QueueTail = {
     commitLogOffset: offset => readInt64Loose(this.#tail, this.#tailPosition(offset) + AT_OFFSET),
-    size: offset => this.#tail.readInt32BE(this.#tailPosition(offset) + AT_SIZE),
+    size: offset => readInt32(this.#tail, this.#tailPosition(offset) + AT_SIZE),
     tagsCode: offset => readInt64Loose(this.#tail, this.#tailPosition(offset) + AT_TAGS),
   }
   #writtenCount = 0
@@ -94,7 +94,7 @@ export class ConsumeQueue {
     const position = this.#tailCount * UNIT_BYTES
     if (position === this.#tail.length) this.#growTail()
     writeInt64(this.#tail, commitLogOffset, position + AT_OFFSET)
-    this.#tail.writeInt32BE(sizeBytes, position + AT_SIZE)
+    writeInt32(this.#tail, sizeBytes, position + AT_SIZE)
     writeInt64(this.#tail, tagsCode, position + AT_TAGS)
     this.#tailCount++
   }
@@ -400,7 +400,7 @@ function paddingUnits(count: number, commitLogOffset: number): Buffer {
   const padding = Buffer.alloc(count * UNIT_BYTES)
   for (let position = 0; position < padding.length; position += UNIT_BYTES) {
     writeInt64(padding, commitLogOffset, position + AT_OFFSET)
-    padding.writeInt32BE(PADDING_SIZE, position + AT_SIZE)
+    writeInt32(padding, PADDING_SIZE, position + AT_SIZE)
   }
   return padding
 }
@@ -425,7 +425,7 @@ export class UnitBlock {
   }
 
   size(index: number): number {
-    return this.#bytes.readInt32BE(index * UNIT_BYTES + AT_SIZE)
+    return readInt32(this.#bytes, index * UNIT_BYTES + AT_SIZE)
   }
 
   tagsCode(index: number): number {

@@ -1,4 +1,11 @@
-import { assert, crc32, readInt64Loose, writeInt64 } from '../../core/base/index.ts'
+import {
+  assert,
+  crc32,
+  readInt32,
+  readInt64Loose,
+  writeInt32,
+  writeInt64,
+} from '../../core/base/index.ts'
 import { checkRecord } from '../../model/message/index.ts'
 
 /**
@@ -12,11 +19,13 @@ const AT_DELIVER_TIME = 4 // int64, milliseconds since 1970
 const AT_TIMER_ID = 12 // int64, commit log offset of the accept record
 const AT_KIND = 20 // int8, 1: message
 const AT_HEADER_SIZE = 22 // int16, 56
-// 24 to 51 are zero: room for the topic's hash, own key, late policy, recurrence, message group.
+const AT_ROOM = 24 // to 51, zero: room for the topic's hash, own key, late policy, recurrence, message group.
 const AT_CRC = 52 // uint32, of the 52 bytes before it
 assert(AT_CRC + 4 === TIMER_HEADER_BYTES, 'the fields must fill the header exactly')
 
 const KIND_MESSAGE = 1
+/** Byte 21 between them is zero. */
+const KIND_AND_SIZE = (KIND_MESSAGE << 24) | TIMER_HEADER_BYTES
 
 export interface TimerHeader {
   readonly deliverTimeMs: number
@@ -30,17 +39,17 @@ export function writeTimerHeader(
   header: TimerHeader,
   recordBytes: number,
 ): void {
-  target.fill(0, position, position + TIMER_HEADER_BYTES)
-  target.writeInt32BE(TIMER_HEADER_BYTES + recordBytes, position + AT_SIZE)
+  writeInt32(target, TIMER_HEADER_BYTES + recordBytes, position + AT_SIZE)
   writeInt64(target, header.deliverTimeMs, position + AT_DELIVER_TIME)
   writeInt64(target, header.timerId, position + AT_TIMER_ID)
-  target.writeInt8(KIND_MESSAGE, position + AT_KIND)
-  target.writeInt16BE(TIMER_HEADER_BYTES, position + AT_HEADER_SIZE)
-  target.writeUInt32BE(crc32(target, position, position + AT_CRC), position + AT_CRC)
+  writeInt32(target, KIND_AND_SIZE, position + AT_KIND)
+  // A native `fill` takes longer for so few.
+  for (let index = AT_ROOM; index < AT_CRC; index++) target[position + index] = 0
+  writeInt32(target, crc32(target, position, position + AT_CRC), position + AT_CRC)
 }
 
 export function timerRecordSize(source: Buffer, position: number): number {
-  return source.readInt32BE(position + AT_SIZE)
+  return readInt32(source, position + AT_SIZE)
 }
 
 /** False is certain: for a search, before the checksum is computed. */

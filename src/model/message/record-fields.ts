@@ -2,28 +2,28 @@
  * Reads single fields of a record that `checkRecord` has found whole. The 64-bit fields lose
  * precision beyond 2^53, which no broker writes but a damaged sender's clock may.
  */
-import { readInt64Loose } from '../../core/base/index.ts'
+import { readInt32, readInt64Loose } from '../../core/base/index.ts'
 import { decodeHost, type Host, IPV4_HOST_SIZE_BYTES, IPV6_HOST_SIZE_BYTES } from './host.ts'
 import * as layout from './record-layout.ts'
 
 export function recordSize(source: Buffer, position: number): number {
-  return source.readInt32BE(position + layout.RECORD_SIZE)
+  return readInt32(source, position + layout.RECORD_SIZE)
 }
 
 export function recordMagic(source: Buffer, position: number): number {
-  return source.readInt32BE(position + layout.RECORD_MAGIC)
+  return readInt32(source, position + layout.RECORD_MAGIC)
 }
 
 export function recordBodyCrc(source: Buffer, position: number): number {
-  return source.readInt32BE(position + layout.RECORD_BODY_CRC)
+  return readInt32(source, position + layout.RECORD_BODY_CRC)
 }
 
 export function recordQueueId(source: Buffer, position: number): number {
-  return source.readInt32BE(position + layout.RECORD_QUEUE_ID)
+  return readInt32(source, position + layout.RECORD_QUEUE_ID)
 }
 
 export function recordFlag(source: Buffer, position: number): number {
-  return source.readInt32BE(position + layout.RECORD_FLAG)
+  return readInt32(source, position + layout.RECORD_FLAG)
 }
 
 export function recordQueueOffset(source: Buffer, position: number): number {
@@ -35,7 +35,7 @@ export function recordCommitLogOffset(source: Buffer, position: number): number 
 }
 
 export function recordSysFlag(source: Buffer, position: number): number {
-  return source.readInt32BE(position + layout.RECORD_SYS_FLAG)
+  return readInt32(source, position + layout.RECORD_SYS_FLAG)
 }
 
 export function recordBornTimeMs(source: Buffer, position: number): number {
@@ -67,7 +67,7 @@ export function recordStoreHost(source: Buffer, position: number): Host {
 }
 
 export function recordReconsumeTimes(source: Buffer, position: number): number {
-  return source.readInt32BE(hostsEnd(source, position))
+  return readInt32(source, hostsEnd(source, position))
 }
 
 export function recordPreparedOffset(source: Buffer, position: number): number {
@@ -75,7 +75,7 @@ export function recordPreparedOffset(source: Buffer, position: number): number {
 }
 
 export function recordBodySize(source: Buffer, position: number): number {
-  return source.readInt32BE(hostsEnd(source, position) + layout.BODY_SIZE_AFTER_HOSTS)
+  return readInt32(source, hostsEnd(source, position) + layout.BODY_SIZE_AFTER_HOSTS)
 }
 
 export function recordBodyStart(source: Buffer, position: number): number {
@@ -84,7 +84,7 @@ export function recordBodyStart(source: Buffer, position: number): number {
 
 export function recordBodyEnd(source: Buffer, position: number): number {
   const end = hostsEnd(source, position)
-  return end + layout.BODY_AFTER_HOSTS + source.readInt32BE(end + layout.BODY_SIZE_AFTER_HOSTS)
+  return end + layout.BODY_AFTER_HOSTS + readInt32(source, end + layout.BODY_SIZE_AFTER_HOSTS)
 }
 
 export function recordTopic(source: Buffer, position: number): string {

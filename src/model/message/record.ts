@@ -1,4 +1,11 @@
-import { assert, BrokerError, crc32, writeInt64 } from '../../core/base/index.ts'
+import {
+  assert,
+  BrokerError,
+  crc32,
+  readInt32,
+  writeInt32,
+  writeInt64,
+} from '../../core/base/index.ts'
 import { IPV4_HOST_SIZE_BYTES, IPV6_HOST_SIZE_BYTES } from './host.ts'
 import * as layout from './record-layout.ts'
 
@@ -62,27 +69,27 @@ export function writeRecord(target: Buffer, position: number, draft: RecordDraft
   const longTopic = draft.topic.length > layout.TOPIC_V1_SIZE_MAX_BYTES
   const magic = longTopic ? layout.RECORD_MAGIC_V2 : layout.RECORD_MAGIC_V1
   const bodyCrc = crc32(draft.body, draft.bodyStart, draft.bodyEnd) & layout.CRC_MASK
-  target.writeInt32BE(magic, position + layout.RECORD_MAGIC)
-  target.writeInt32BE(bodyCrc, position + layout.RECORD_BODY_CRC)
-  target.writeInt32BE(draft.queueId | 0, position + layout.RECORD_QUEUE_ID)
-  target.writeInt32BE(draft.flag | 0, position + layout.RECORD_FLAG)
-  target.writeInt32BE(sysFlagOf(draft), position + layout.RECORD_SYS_FLAG)
+  writeInt32(target, magic, position + layout.RECORD_MAGIC)
+  writeInt32(target, bodyCrc, position + layout.RECORD_BODY_CRC)
+  writeInt32(target, draft.queueId | 0, position + layout.RECORD_QUEUE_ID)
+  writeInt32(target, draft.flag | 0, position + layout.RECORD_FLAG)
+  writeInt32(target, sysFlagOf(draft), position + layout.RECORD_SYS_FLAG)
   writeInt64(target, safeInteger(draft.bornTimeMs), position + layout.RECORD_BORN_TIME)
 
   let end = writeHost(target, position + layout.RECORD_BORN_HOST, draft.bornHost)
   end = writeHost(target, end + layout.STORE_TIME_SIZE_BYTES, draft.storeHost)
-  target.writeInt32BE(draft.reconsumeTimes | 0, end)
+  writeInt32(target, draft.reconsumeTimes | 0, end)
   writeInt64(
     target,
     safeInteger(draft.preparedTransactionOffset),
     end + layout.PREPARED_OFFSET_AFTER_HOSTS,
   )
-  target.writeInt32BE(bodySize, end + layout.BODY_SIZE_AFTER_HOSTS)
+  writeInt32(target, bodySize, end + layout.BODY_SIZE_AFTER_HOSTS)
   end += layout.BODY_AFTER_HOSTS
   draft.body.copy(target, end, draft.bodyStart, draft.bodyEnd)
   end = writeTopic(target, end + bodySize, draft.topic)
   end = writeProperties(target, end, draft.properties)
-  target.writeInt32BE(end - position, position + layout.RECORD_SIZE)
+  writeInt32(target, end - position, position + layout.RECORD_SIZE)
   return end - position
 }
 
@@ -101,7 +108,7 @@ export function sealRecord(
 ): void {
   writeInt64(target, queueOffset, position + layout.RECORD_QUEUE_OFFSET)
   writeInt64(target, commitLogOffset, position + layout.RECORD_COMMIT_LOG_OFFSET)
-  const sysFlag = target.readInt32BE(position + layout.RECORD_SYS_FLAG)
+  const sysFlag = readInt32(target, position + layout.RECORD_SYS_FLAG)
   const bornHostIpv6 = (sysFlag & layout.SYS_FLAG.BORN_HOST_IPV6) !== 0
   const bornHostSize = bornHostIpv6 ? IPV6_HOST_SIZE_BYTES : IPV4_HOST_SIZE_BYTES
   writeInt64(target, storeTimeMs, position + layout.RECORD_BORN_HOST + bornHostSize)

@@ -1,4 +1,4 @@
-import { BrokerError } from '../../core/base/index.ts'
+import { BrokerError, readInt32 } from '../../core/base/index.ts'
 
 /** Longest frame that RocketMQ's own readers accept, in bytes, the length field included. */
 const FRAME_BYTES_MAX = 16_777_216
@@ -112,7 +112,7 @@ export class FrameDecoder {
   /** Size of the frame at `start`, checked as far as it has arrived; 8 while unknown. */
   #frameBytes(buffer: Buffer, start: number, available: number): number {
     if (available < LENGTH_BYTES) return PREFIX_BYTES
-    const length = buffer.readInt32BE(start)
+    const length = readInt32(buffer, start)
     if (length < 4) throw new BrokerError('FRAME_INVALID', { length })
     const frameBytes = LENGTH_BYTES + length
     if (frameBytes > this.#frameBytesMax) {
@@ -121,14 +121,14 @@ export class FrameDecoder {
     if (available < PREFIX_BYTES) return frameBytes
     const serializeType = buffer[start + 4] ?? 0
     if (serializeType > 1) throw new BrokerError('FRAME_INVALID', { serializeType })
-    const headerBytes = buffer.readUInt32BE(start + 4) & 0xff_ffff
+    const headerBytes = readInt32(buffer, start + 4) & 0xff_ffff
     if (headerBytes > length - 4) throw new BrokerError('FRAME_INVALID', { length, headerBytes })
     return frameBytes
   }
 }
 
 function fill(frame: FrameView, buffer: Buffer, start: number, frameBytes: number): void {
-  const prefix = buffer.readUInt32BE(start + 4)
+  const prefix = readInt32(buffer, start + 4)
   frame.buffer = buffer
   frame.serializeType = prefix >>> 24 === 1 ? 1 : 0
   frame.headerStart = start + PREFIX_BYTES

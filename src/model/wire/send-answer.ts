@@ -1,3 +1,4 @@
+import { writeInt32 } from '../../core/base/index.ts'
 import type { RecallHandle } from '../message/index.ts'
 import { WIRE_VERSION } from './encode.ts'
 
@@ -86,8 +87,8 @@ export class SendAnswerWriter {
     end = writeDecimal(target, end, answer.opaque)
     end = copy(target, end, END)
     const headerBytes = end - position - PREFIX_BYTES
-    target.writeInt32BE(4 + headerBytes, position)
-    target.writeInt32BE(headerBytes, position + 4)
+    writeInt32(target, 4 + headerBytes, position)
+    writeInt32(target, headerBytes, position + 4)
     return end
   }
 
