@@ -1,6 +1,12 @@
 import { BrokerError } from '../core/base/index.ts'
 import type { Timer } from '../core/platform/index.ts'
-import { AUTO_CREATE_TOPIC, encodeBatch, UniqueKeys } from '../model/message/index.ts'
+import {
+  AUTO_CREATE_TOPIC,
+  decodeRecallHandle,
+  encodeBatch,
+  UniqueKeys,
+} from '../model/message/index.ts'
+import type { CancelResult } from '../model/schedule/index.ts'
 import { type ConsumerData, REQUEST_CODE, RESPONSE_CODE } from '../model/wire/index.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import {
@@ -183,6 +189,30 @@ export class BrokerClient {
       body: encodeBatch(items),
     })
     return { messageIds, ...placeOf(target, response) }
+  }
+
+  /**
+   * Cancels a message that waits for its deliver time, at the broker that holds it; durable when it
+   * resolves. Errors: MESSAGE_ID_INVALID, TOPIC_NOT_FOUND, REQUEST_FAILED.
+   */
+  async recall(message: {
+    readonly topic: string
+    /** Of the receipt of its send. */
+    readonly recallHandle: string
+  }): Promise<CancelResult> {
+    const { topic, recallHandle } = message
+    const handle = decodeRecallHandle(recallHandle)
+    if (handle === undefined) throw new BrokerError('MESSAGE_ID_INVALID')
+    const queues = await this.readableQueues(topic)
+    const holder = queues.find(({ queue }) => queue.brokerName === handle.brokerName)
+    if (holder === undefined) throw new BrokerError('TOPIC_NOT_FOUND', { topic })
+    const { address } = holder
+    const extFields = { producerGroup: this.#producerGroup, topic, recallHandle }
+    const response = await this.ask(address, { code: REQUEST_CODE.RECALL_MESSAGE, extFields })
+    const result = response.extFields['recallResult']
+    if (result === 'too-late' || result === 'unknown') return result
+    succeeded(response)
+    return 'cancelled'
   }
 
   /** Queues of a topic that may be read; empty when it does not exist. */

@@ -9,13 +9,14 @@ import {
   MessagePut,
   PullService,
   QueueLocks,
+  ScheduledMessages,
   Statistics,
   TopicTable,
 } from '../engine/broker/index.ts'
 import { retryTarget, SendBack } from '../engine/consume/index.ts'
 import { Store, type StoreOptions } from '../engine/store/index.ts'
 import { TimerStores } from '../engine/timer/index.ts'
-import { parseDelayLevels } from '../model/schedule/index.ts'
+import { parseDelayLevels, type SchedulePort } from '../model/schedule/index.ts'
 
 /** What clients are told as the region, as Apache does. */
 export const REGION_ID = 'DefaultRegion'
@@ -29,6 +30,7 @@ export interface Engine {
   readonly timers: TimerStores
   readonly broker: Broker
   readonly sendBack: SendBack
+  readonly scheduled: SchedulePort
   /** Delivers nothing more, writes everything out and gives the folder back. */
   stop(): Promise<void>
 }
@@ -109,6 +111,13 @@ async function recoverEngine(parts: EngineParts): Promise<Engine> {
     random,
     storeHost,
   })
+  const scheduled = new ScheduledMessages({
+    timers,
+    store,
+    clock,
+    brokerName: options.brokerName,
+    storeHost,
+  })
   await store.start()
   timers.start()
   broker.start()
@@ -121,7 +130,7 @@ async function recoverEngine(parts: EngineParts): Promise<Engine> {
       await store.stop()
     }
   }
-  return { store, timers, broker, sendBack, stop }
+  return { store, timers, broker, sendBack, scheduled, stop }
 }
 
 async function openTables(

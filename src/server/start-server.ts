@@ -141,7 +141,7 @@ async function openDoors(parts: DoorParts): Promise<RunningServer> {
 
 function doorContext(parts: DoorParts): DoorContext {
   const { options, platform, engine } = parts
-  const { store, timers, broker, sendBack } = engine
+  const { store, timers, broker, sendBack, scheduled } = engine
   return {
     clock: platform.clock,
     log: platform.log,
@@ -153,6 +153,7 @@ function doorContext(parts: DoorParts): DoorContext {
     locks: broker.locks,
     statistics: broker.statistics,
     sendBack,
+    scheduled,
     identity: {
       brokerName: options.brokerName,
       clusterName: options.brokerClusterName,

@@ -30,7 +30,9 @@ export class BrokerProcess {
       this.#hasFailed = true
     })
     const answersEarly = setting.bug === 'early-answer'
-    this.sender = new Sender({ engine, ledger, random, totals, nowMs, answersEarly })
+    const { brokerName } = setting.options
+    const parts = { engine, ledger, random, totals, nowMs, answersEarly, brokerName }
+    this.sender = new Sender(parts)
     const toleratesDamage = setting.flipsBits
     this.reader = new Reader({ store: engine.store, ledger, toleratesDamage, nowMs })
   }

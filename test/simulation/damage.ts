@@ -2,6 +2,8 @@ import type { FlippedBit } from '../../src/core/platform/simulated/index.ts'
 import { readWholeFile } from '../../src/core/platform/index.ts'
 import {
   checkRecord,
+  findProperty,
+  PROPERTY,
   recordProperties,
   recordReconsumeTimes,
   recordSize,
@@ -55,7 +57,7 @@ async function damagedId(
   // What begins before the place and reaches over it.
   for (let at = position + headerBytes; at >= 0; at--) {
     if (checkRecord(bytes, at, bytes.length).kind !== 'record') continue
-    return at + recordSize(bytes, at) > position ? idAt(bytes, at) : undefined
+    return at + recordSize(bytes, at) > position ? idAt(simulation, bytes, at) : undefined
   }
   return undefined
 }
@@ -72,7 +74,7 @@ async function idInQueue(
   const base = logOffset - (logOffset % log.segmentBytes)
   const segment = await readFile(simulation, `${data}/commitlog/${String(base).padStart(20, '0')}`)
   const isWhole = checkRecord(segment, logOffset - base, segment.length).kind === 'record'
-  return isWhole ? idAt(segment, logOffset - base) : undefined
+  return isWhole ? idAt(simulation, segment, logOffset - base) : undefined
 }
 
 async function readFile({ world }: Simulation, path: string): Promise<Buffer> {
@@ -80,6 +82,10 @@ async function readFile({ world }: Simulation, path: string): Promise<Buffer> {
   return bytes ?? Buffer.alloc(0)
 }
 
-function idAt(source: Buffer, at: number): string {
-  return idOf(recordProperties(source, at), recordReconsumeTimes(source, at))
+function idAt(simulation: Simulation, source: Buffer, at: number): string {
+  const properties = recordProperties(source, at)
+  const cancelled = findProperty(properties, PROPERTY.ORRERY_CANCELS)
+  if (cancelled === undefined) return idOf(properties, recordReconsumeTimes(source, at))
+  const sends = [...simulation.ledger.sends.values()]
+  return sends.find(send => String(send.acceptOffset) === cancelled)?.id ?? ''
 }

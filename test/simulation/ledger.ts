@@ -37,6 +37,26 @@ export interface Send {
   place: Place | undefined
   /** Was sent back already. */
   isSentBack: boolean
+  /** What its send was answered with, if it waits in the ladder. */
+  handle: string | undefined
+  readonly cancels: Cancels
+}
+
+/** What was asked of a message that waits. */
+export interface Cancels {
+  /** Of those that got no answer, in this life of the process or an earlier one. */
+  unansweredCount: number
+  /** Log offset below which the cancel lies that was answered `cancelled`; Infinity: none was. */
+  doneOffset: number
+}
+
+export function noCancels(): Cancels {
+  return { unansweredCount: 0, doneOffset: Infinity }
+}
+
+/** It must not be delivered any more. */
+export function isCancelled({ cancels }: Send): boolean {
+  return cancels.doneOffset < Infinity
 }
 
 /** A message that a reader has seen. */
@@ -108,9 +128,12 @@ export class Ledger {
     return known
   }
 
-  /** Sends that are accepted and were not seen in their topic yet. */
+  /** Sends that are accepted, were not seen in their topic yet, and must be. */
   waiting(): Send[] {
-    return [...this.sends.values()].filter(send => send.isAcknowledged && send.place === undefined)
+    return [...this.sends.values()].filter(send => {
+      const isOpen = !isCancelled(send) && send.cancels.unansweredCount === 0
+      return send.isAcknowledged && send.place === undefined && isOpen
+    })
   }
 
   /** True when a reader got what it had got at this place before, by its checksum. */
@@ -143,6 +166,7 @@ export class Ledger {
       throw new Violation(10, `${at} was ${known.send.id} and is ${send.id} now`)
     }
     this.#checkOnce(send, at)
+    checkNotCancelled(send, at)
     checkContent(send, message, at)
     checkTime(send, message, { at, latestTimeMs: this.latestTimeMs })
     this.#checkTimerId(send, message, at)
@@ -176,6 +200,10 @@ export class Ledger {
   forgetFrom(logOffset: number): void {
     for (const send of this.sends.values()) {
       if (send.acceptOffset >= logOffset || send.acceptOffset < 0) send.isAcknowledged = false
+      if (isCancelled(send) && send.cancels.doneOffset > logOffset) {
+        send.cancels.doneOffset = Infinity
+        send.cancels.unansweredCount++
+      }
       if (send.place !== undefined && send.place.commitLogOffset >= logOffset) {
         send.place = undefined
         this.#timerIds.forEach((owner, key) => {
@@ -241,6 +269,11 @@ export class Ledger {
 export function describe(send: Send): string {
   const where = `${send.topic}/${send.queueId}`
   return `${send.kind} ${send.id} for ${where}, due ${send.deliverTimeMs}, log ${send.acceptOffset}`
+}
+
+export function checkNotCancelled(send: Send, at: string): void {
+  if (!isCancelled(send) || send.isDamaged) return
+  throw new Violation(4, `${at}: ${describe(send)} was cancelled and is delivered`)
 }
 
 function checkContent(send: Send, message: Message, at: string): void {

@@ -1,7 +1,8 @@
+import { BrokerError } from '../../src/core/base/index.ts'
 import type { FileCall } from '../../src/core/platform/simulated/index.ts'
 import { deadLetterTopic, PROPERTY, retryTopic } from '../../src/model/message/index.ts'
 import { LEVELS_MS, levelWish, timerWish, timerWishAt } from './deliver-times.ts'
-import type { Place, Send } from './ledger.ts'
+import { checkNotCancelled, noCancels, type Place, type Send } from './ledger.ts'
 import { GROUP, type Simulation, TOPICS } from './simulation.ts'
 
 interface Operation {
@@ -41,6 +42,8 @@ const operations: readonly Operation[] = [
   { name: 'burst', weight: 2, run: sendBurst },
   { name: 'hot millisecond', weight: 2, run: sendHot },
   { name: 'new topic', weight: 1, run: sendNewTopic },
+  { name: 'cancel', weight: 8, run: cancel },
+  { name: 'cancel many', weight: 1, run: cancelMany },
   { name: 'send back', weight: 5, run: sim => sendBack(sim, 0) },
   { name: 'send back to a level', weight: 2, run: sim => sendBack(sim, 1 + sim.random.below(4)) },
   { name: 'give up', weight: 1, run: sim => sendBack(sim, -1) },
@@ -194,6 +197,8 @@ function sentBack(sim: Simulation, place: Place, delayLevel: number): Send {
     isAcknowledged: false,
     place: undefined,
     isSentBack: false,
+    handle: undefined,
+    cancels: noCancels(),
   }
 }
 
@@ -205,6 +210,42 @@ function somePlace({ ledger, random }: Simulation): Place | undefined {
   const place = places[Math.max(0, places.length - 1 - random.below(20))]
   if (place === undefined || place.isRemoved || place.send.isDamaged) return undefined
   return place.send.isSentBack ? undefined : place
+}
+
+/** A message that waits, mostly; sometimes one that does not any more. */
+function cancel(sim: Simulation): void {
+  const { ledger, random } = sim
+  const isAny = random.chance(0.2)
+  const sends = isAny ? [...ledger.sends.values()] : ledger.waiting()
+  const known = sends.filter(send => send.handle !== undefined && send.isAcknowledged)
+  const send = known[known.length - 1 - random.below(Math.min(100, known.length || 1))]
+  if (send !== undefined) askToCancel(sim, send)
+}
+
+/** Everything at once, before the broker gets a turn. */
+function cancelMany(sim: Simulation): void {
+  for (let count = sim.random.below(20); count > 0; count--) cancel(sim)
+}
+
+function askToCancel(sim: Simulation, send: Send): void {
+  const { process, totals } = sim
+  const { cancels, handle = '' } = send
+  cancels.unansweredCount++
+  totals.add('cancel asked')
+  const answered = (result: string): void => {
+    if (sim.process !== process) return
+    totals.add(`cancel answered ${result}`)
+    cancels.unansweredCount--
+    if (result !== 'cancelled') return
+    cancels.doneOffset = Math.min(cancels.doneOffset, process.engine.store.endOffset)
+    // A reader may have seen it before.
+    if (send.place !== undefined) checkNotCancelled(send, 'already')
+  }
+  const refused = (error: unknown): void => {
+    if (!(error instanceof BrokerError)) throw error
+    totals.add(`cancel refused ${error.code}`)
+  }
+  process.engine.scheduled.cancel({ id: handle }).then(answered, refused)
 }
 
 async function closeTopic(sim: Simulation): Promise<void> {

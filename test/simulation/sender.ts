@@ -4,11 +4,12 @@ import { PutOutcome, PutRequest } from '../../src/engine/broker/index.ts'
 import {
   encodeBatch,
   encodeHost,
+  encodeRecallHandle,
   formatProperties,
   PROPERTY,
 } from '../../src/model/message/index.ts'
 import type { Engine } from '../../src/server/index.ts'
-import { type Ledger, PROPERTY_NUMBER, type Send, type SendKind } from './ledger.ts'
+import { type Ledger, noCancels, PROPERTY_NUMBER, type Send, type SendKind } from './ledger.ts'
 import type { Totals } from './totals.ts'
 
 const BORN_HOST = encodeHost('127.0.0.1', 40_000)
@@ -32,6 +33,7 @@ export interface SenderParts {
   readonly nowMs: () => number
   /** Deliberate bug: does not wait for the flush. */
   readonly answersEarly: boolean
+  readonly brokerName: string
 }
 
 /** Puts messages and knows when each of them counts as accepted, as a door does. */
@@ -61,6 +63,7 @@ export class Sender {
     request.properties = formatProperties([...properties, ...wish.delay])
     const send = this.#draft(wish, { number, body, properties })
     if (!this.#put(() => this.#parts.engine.broker.put.put(request, this.#outcome))) return
+    send.handle = this.#handle()
     this.#accepted([send], [this.#outcome.commitLogOffset])
   }
 
@@ -129,7 +132,18 @@ export class Sender {
       isDamaged: false,
       place: undefined,
       isSentBack: false,
+      handle: undefined,
+      cancels: noCancels(),
     }
+  }
+
+  /** As the doors make it. */
+  #handle(): string | undefined {
+    const { topic, deliverTimeMs, uniqueKey, commitLogOffset } = this.#outcome
+    if (deliverTimeMs < 0) return undefined
+    const brokerName = this.#parts.brokerName
+    const timerId = commitLogOffset
+    return encodeRecallHandle({ topic, brokerName, deliverTimeMs, uniqueKey, timerId })
   }
 
   /** False when the broker refuses. */

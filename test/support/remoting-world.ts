@@ -24,6 +24,7 @@ import {
 import { OpenAccess, type Access } from '../../src/model/access/index.ts'
 import { encodeHost, storeHostHex } from '../../src/model/message/index.ts'
 import { DEFAULT_DELAY_LEVELS, parseDelayLevels } from '../../src/model/schedule/index.ts'
+import type { SchedulePort } from '../../src/model/schedule/index.ts'
 import {
   decodeHeader,
   encodeFrame,
@@ -49,7 +50,10 @@ export interface RemotingWorldOptions {
   readonly serverLimits?: ServerLimits
   readonly memoryLimits?: MemoryLimits
   readonly pullLimits?: PullLimits
+  readonly scheduled?: SchedulePort
 }
+
+const NOBODY_WAITS: SchedulePort = { cancel: () => Promise.resolve('unknown') }
 
 /** A broker without timers behind its real door, on a simulated disk, clock and network. */
 export class RemotingWorld {
@@ -118,6 +122,7 @@ export class RemotingWorld {
         store,
         ...tables,
         sendBack,
+        scheduled: options.scheduled ?? NOBODY_WAITS,
         identity,
         diskSpace: () => platform.files.space('/data'),
         waiting: { waitingCount: 5, parkedCount: 3, lostCount: 2 },

@@ -75,6 +75,11 @@ export const errorSpecs = {
     remotingCode: 1,
     retryable: false,
   },
+  MESSAGE_ID_INVALID: {
+    message: 'this is no id of a scheduled message; use what the send of it was answered with',
+    remotingCode: 604,
+    retryable: false,
+  },
   MESSAGE_INVALID: {
     message: 'the message cannot be stored as it is',
     remotingCode: 13,
@@ -89,6 +94,11 @@ export const errorSpecs = {
     message: 'the message is larger than the option maxMessageSize allows',
     remotingCode: 13,
     retryable: false,
+  },
+  MESSAGE_UNREADABLE: {
+    message: 'the waiting message cannot be read; the log of the broker says why',
+    remotingCode: 1,
+    retryable: true,
   },
   NOT_SUPPORTED: {
     message: 'this broker does not support the request',

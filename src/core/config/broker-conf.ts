@@ -27,7 +27,8 @@ const foreignKeys: Readonly<Record<string, ForeignKey>> = {
     warning: () => 'has no effect: the ladder has no window that messages roll over',
   },
   recallMessageEnable: {
-    warning: () => 'has no effect: recalling a message is not built yet',
+    warning: value =>
+      value === 'true' ? undefined : 'has no effect: messages can always be recalled',
   },
   aclEnable: {
     warning: () => undefined,

@@ -11,6 +11,7 @@ import type {
 import type { SendBack } from '../../engine/consume/index.ts'
 import type { Store } from '../../engine/store/index.ts'
 import type { Action } from '../../model/access/index.ts'
+import type { SchedulePort } from '../../model/schedule/index.ts'
 import type { Header } from '../../model/wire/index.ts'
 import type { OnceLog } from './once-log.ts'
 
@@ -74,6 +75,7 @@ export interface DoorContext {
   readonly locks: QueueLocks
   readonly statistics: Statistics
   readonly sendBack: SendBack
+  readonly scheduled: SchedulePort
   readonly identity: BrokerIdentity
   /** Space of the file system that holds the data folder, in bytes. */
   readonly diskSpace: () => Promise<{ readonly freeBytes: number; readonly totalBytes: number }>

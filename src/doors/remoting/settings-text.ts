@@ -14,7 +14,7 @@ const FIXED: readonly (readonly [name: string, value: string])[] = [
   ['enablePropertyFilter', 'false'],
   ['rejectTransactionMessage', 'true'],
   ['timerWheelEnable', 'true'],
-  ['recallMessageEnable', 'false'],
+  ['recallMessageEnable', 'true'],
 ]
 
 /**

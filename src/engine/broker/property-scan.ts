@@ -28,6 +28,7 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   [PROPERTY.POP_CK, 'ours'],
   [PROPERTY.CRC32, 'ours'],
   [PROPERTY.ORRERY_TIMER_ID, 'ours'],
+  [PROPERTY.ORRERY_CANCELS, 'ours'],
   [PROPERTY.REAL_TOPIC, 'ours'],
   [PROPERTY.REAL_QID, 'ours'],
   [PROPERTY.MSG_REGION, 'ours'],

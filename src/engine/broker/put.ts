@@ -8,6 +8,7 @@ import {
   SCHEDULE_TOPIC,
   SYS_FLAG,
   tagsCodeOf,
+  TIMER_ACCEPT_QUEUE,
   TIMER_TOPIC,
   UniqueKeys,
   type RecordDraft,
@@ -266,7 +267,7 @@ export class MessagePut {
       draft.queueId = delay.level - 1
       return this.#appendHeld(draft, this.#scheduleTopic, nowMs + delay.delayMs, nowMs)
     }
-    draft.queueId = 0
+    draft.queueId = TIMER_ACCEPT_QUEUE
     draft.properties += TIMER_OUT + delay.deliverTimeMs + PAIR_END
     const commitLogOffset = this.#appendHeld(draft, this.#timerTopic, delay.deliverTimeMs, nowMs)
     this.#deliverTimeMs = delay.deliverTimeMs

@@ -1,11 +1,20 @@
 import type { Log } from '../../core/platform/index.ts'
 import type { Chunk } from './chunk.ts'
-import { checkTimerRecord, looksLikeTimerHeader, TIMER_HEADER_BYTES } from './timer-record.ts'
+import {
+  checkTimerRecord,
+  isMarkSound,
+  looksLikeTimerHeader,
+  TIMER_HEADER_BYTES,
+  timerMarkPosition,
+  timerRecordStart,
+} from './timer-record.ts'
 
 /** Where a whole record lies in a block that was read. */
 export interface ChunkVisitor {
   /** `source` holds a checked timer record of `size` bytes at `position`. */
   record(source: Buffer, position: number, size: number): void
+  /** Called in the same step, behind the last whole record that was read. */
+  end?(position: number): void
 }
 
 /**
@@ -24,7 +33,10 @@ export async function readChunk(
     const block = Buffer.allocUnsafeSlow(length)
     await chunk.file.read(block, range.position)
     const outcome = visitBlock(chunk, { block, start: range.position }, parts)
-    if (outcome.kind === 'done') return outcome.position
+    if (outcome.kind === 'done') {
+      parts.visitor.end?.(outcome.position)
+      return outcome.position
+    }
     // One record larger than the block: read it whole.
     length = Math.min(outcome.needsBytes, end - range.position)
   }
@@ -45,6 +57,7 @@ function visitBlock(
   while (position < block.length) {
     const check = checkTimerRecord(block, position, block.length)
     if (check.kind === 'record') {
+      if (!isMarkSound(block, position)) reportMark(chunk, start + position, parts.log)
       parts.visitor.record(block, position, check.size)
       position += check.size
       continue
@@ -64,6 +77,14 @@ function visitBlock(
     position = next
   }
   return { kind: 'done', position: start + position }
+}
+
+function reportMark(chunk: Chunk, position: number, log: Log): void {
+  log.error('the mark of a waiting message is damaged; the message is served', undefined, {
+    file: chunk.file.path,
+    fromPosition: timerMarkPosition(position),
+    toPosition: timerRecordStart(position),
+  })
 }
 
 /**

@@ -11,6 +11,8 @@ export interface ChunkSection {
   readonly doneBytes: number
   /** How many messages that were. */
   readonly doneCount: number
+  /** Messages behind that position that are marked as cancelled. */
+  readonly cancelledCount: number
 }
 
 /** Errors: STORE_DAMAGED. */
@@ -23,5 +25,6 @@ export function chunkSectionOf(fields: ManifestFields): ChunkSection {
     dueMaxMs: fields.timeMs('dueMaxMs'),
     doneBytes: fields.count('doneBytes'),
     doneCount: fields.count('doneCount'),
+    cancelledCount: fields.count('cancelledCount'),
   }
 }

@@ -1,9 +1,16 @@
 import { assert, BrokerError, crc32, readInt64Loose, writeInt64 } from '../../core/base/index.ts'
 import type { Files, Platform } from '../../core/platform/index.ts'
+import { ChunkIndex } from './chunk-index.ts'
 import type { ChunkSection } from './chunk-section.ts'
 import type { PagePool } from './page-pool.ts'
 import { StagedFile } from './staged-file.ts'
-import { TIMER_HEADER_BYTES, type TimerHeader, writeTimerHeader } from './timer-record.ts'
+import {
+  TIMER_HEADER_BYTES,
+  TIMER_MARK_CANCELLED,
+  type TimerHeader,
+  timerMarkPosition,
+  writeTimerHeader,
+} from './timer-record.ts'
 
 /** A chunk begins with its magic, version, number and the checksum of these. */
 export const CHUNK_HEADER_BYTES = 32
@@ -11,12 +18,12 @@ export const CHUNK_HEADER_BYTES = 32
 export const CHUNK_BYTES_MAX: number = 256 * 1024 * 1024
 
 const MAGIC = 0x4f52_4348 // "ORCH"
-const VERSION = 1
+const VERSION = 2
 const AT_VERSION = 4
 const AT_NUMBER = 8
 const AT_CRC = 28
 
-const NOTHING_LOADED = { count: 0, liveCount: 0, blockBytes: 0, isOver: false }
+const NOTHING_LOADED = { count: 0, cancelledCount: 0, liveCount: 0, blockBytes: 0, isOver: false }
 
 type FilesAndLog = Pick<Platform, 'files' | 'log'>
 
@@ -25,6 +32,8 @@ export interface LoadedPart {
   /** Behind its last message in the chunk. */
   endBytes: number
   count: number
+  /** Of these, marked as cancelled in the file. */
+  cancelledCount: number
   /** Its messages that have not been delivered. */
   liveCount: number
   /** Memory that its bytes take until the last of them is. */
@@ -48,6 +57,12 @@ export class Chunk {
   /** Taken into the window, or moved on, up to here: of this process only. */
   #takenBytes: number
   #takenCount: number
+  /** Messages behind `#doneBytes` that are marked as cancelled. */
+  #cancelledCount: number
+  /** Of these, how many are before `#takenBytes`. */
+  #cancelledTakenCount = 0
+  /** Made while it is written, or when it is first asked for. */
+  #index: ChunkIndex | undefined
   /** What of it is in the window, in the order of positions. */
   readonly #parts: LoadedPart[] = []
 
@@ -61,6 +76,8 @@ export class Chunk {
     this.#doneCount = section.doneCount
     this.#takenBytes = section.doneBytes
     this.#takenCount = section.doneCount
+    this.#cancelledCount = section.cancelledCount
+    if (section.count === 0) this.#index = new ChunkIndex()
   }
 
   static create(files: Files, pool: PagePool, place: { path: string; number: number }): Chunk {
@@ -79,6 +96,7 @@ export class Chunk {
       dueMaxMs: -Infinity,
       doneBytes: CHUNK_HEADER_BYTES,
       doneCount: 0,
+      cancelledCount: 0,
     })
   }
 
@@ -120,6 +138,11 @@ export class Chunk {
     return this.file.sizeBytes
   }
 
+  /** Everything before this position has been delivered, or moved on by a split. */
+  get doneBytes(): number {
+    return this.#doneBytes
+  }
+
   get takenBytes(): number {
     return this.#takenBytes
   }
@@ -129,8 +152,18 @@ export class Chunk {
     return this.file.sizeBytes - this.#takenBytes
   }
 
+  /** Messages that wait in the file alone. */
   get untakenCount(): number {
-    return this.#count - this.#takenCount
+    return this.#count - this.#takenCount - (this.#cancelledCount - this.#cancelledTakenCount)
+  }
+
+  /** For `find`; `undefined` until it was made anew after a start. */
+  get index(): ChunkIndex | undefined {
+    return this.#index
+  }
+
+  set index(index: ChunkIndex | undefined) {
+    this.#index = index
   }
 
   /** Memory that its messages take in the window. */
@@ -157,11 +190,16 @@ export class Chunk {
     return part
   }
 
-  /** The part reaches up to `position`; returns how many messages were passed over as damaged. */
-  endPart(part: LoadedPart, position: number, count: number): number {
+  /**
+   * The part reaches up to `position`, with `count` messages, of which `cancelledCount` are marked;
+   * returns how many were passed over as damaged.
+   */
+  endPart(part: LoadedPart, position: number, count: number, cancelledCount = 0): number {
     const lost = this.#take(position, count)
+    this.#cancelledTakenCount += cancelledCount
     part.endBytes = position
     part.count += count + lost
+    part.cancelledCount += cancelledCount
     return lost
   }
 
@@ -172,14 +210,26 @@ export class Chunk {
   }
 
   /**
-   * The part up to `position`, with `count` messages, is in finer partitions; returns how many
-   * were passed over as damaged.
+   * The part up to `position`, with `count` messages, is in finer partitions, except
+   * `cancelledCount` that are marked; returns how many were passed over as damaged.
    */
-  moveOn(position: number, count: number): number {
+  moveOn(position: number, count: number, cancelledCount: number): number {
     const lost = this.#take(position, count)
+    this.#cancelledCount -= cancelledCount
     this.#doneBytes = position
     this.#doneCount += count + lost
     return lost
+  }
+
+  /** Marks the message at `position` as cancelled, also for later starts. Once for each message. */
+  markCancelled(position: number): void {
+    this.file.change(timerMarkPosition(position), TIMER_MARK_CANCELLED)
+    if (position < this.#doneBytes) return
+    this.#cancelledCount++
+    if (position >= this.#takenBytes) return
+    this.#cancelledTakenCount++
+    const part = this.#parts.find(candidate => position < candidate.endBytes)
+    if (part !== undefined) part.cancelledCount++
   }
 
   /** For a snapshot: notes up to where all messages have been delivered. */
@@ -189,6 +239,8 @@ export class Chunk {
       first.isOver = true
       this.#doneBytes = Math.max(this.#doneBytes, first.endBytes)
       this.#doneCount += first.count
+      this.#cancelledCount -= first.cancelledCount
+      this.#cancelledTakenCount -= first.cancelledCount
       this.#parts.shift()
       first = this.#parts[0]
     }
@@ -208,15 +260,34 @@ export class Chunk {
     return this.file.sizeBytes >= CHUNK_BYTES_MAX
   }
 
-  /** Appends a message: its header and the accept record, copied from `source`. */
-  append(header: TimerHeader, source: Buffer, start: number, recordBytes: number): void {
+  /**
+   * Appends a message: its header and the accept record, copied from `source`. Returns its
+   * position.
+   */
+  append(header: TimerHeader, source: Buffer, start: number, recordBytes: number): number {
     assert(recordBytes > 0, 'a record has a size')
+    const place = this.file.sizeBytes
     const { bytes, position } = this.file.reserve(TIMER_HEADER_BYTES + recordBytes)
     writeTimerHeader(bytes, position, header, recordBytes)
     source.copy(bytes, position + TIMER_HEADER_BYTES, start, start + recordBytes)
+    this.#appended(header, place)
+    return place
+  }
+
+  /** Appends what is kept of a cancelled message until its time. */
+  appendCancelled(header: TimerHeader): void {
+    const place = this.file.sizeBytes
+    const { bytes, position } = this.file.reserve(TIMER_HEADER_BYTES)
+    writeTimerHeader(bytes, position, header, 0)
+    this.#cancelledCount++
+    this.#appended(header, place)
+  }
+
+  #appended(header: TimerHeader, place: number): void {
     this.#count++
     if (header.deliverTimeMs < this.#dueMinMs) this.#dueMinMs = header.deliverTimeMs
     if (header.deliverTimeMs > this.#dueMaxMs) this.#dueMaxMs = header.deliverTimeMs
+    this.#index?.add(header.timerId, place, this.file.sizeBytes)
   }
 
   section(): ChunkSection {
@@ -228,6 +299,7 @@ export class Chunk {
       dueMaxMs: this.#dueMaxMs,
       doneBytes: this.#doneBytes,
       doneCount: this.#doneCount,
+      cancelledCount: this.#cancelledCount,
     }
   }
 }

@@ -23,6 +23,11 @@ export class PagePool {
     return page
   }
 
+  /** Counts memory beside the pages: what is to be written over. */
+  account(bytes: number): void {
+    this.#stagedBytes += bytes
+  }
+
   give(page: Buffer): void {
     this.#stagedBytes -= page.length
     if (page.length === PAGE_BYTES && this.#free.length < FREE_PAGES_MAX) this.#free.push(page)

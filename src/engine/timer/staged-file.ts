@@ -1,5 +1,6 @@
 import { assert, BrokerError } from '../../core/base/index.ts'
 import type { File, Files } from '../../core/platform/index.ts'
+import { ByteChanges, CHANGE_BYTES } from './byte-changes.ts'
 import type { PagePool } from './page-pool.ts'
 
 interface Page {
@@ -22,6 +23,10 @@ export class StagedFile {
   #sizeBytes: number
   #writtenBytes: number
   #syncedBytes: number
+  /** Bytes to be written over in the part that is in the file, by position; not in it yet. */
+  readonly #changes = new ByteChanges()
+  /** Some were written and are not durable yet. */
+  #hasUnsyncedChanges = false
   /** The name is durable: the folder was synced since the file was made. */
   #isNamed: boolean
   #isRemoved = false
@@ -50,10 +55,11 @@ export class StagedFile {
   }
 
   get stagedBytes(): number {
-    return this.#sizeBytes - this.#writtenBytes
+    return this.#sizeBytes - this.#writtenBytes + this.#changes.count * CHANGE_BYTES
   }
 
   get isDurable(): boolean {
+    if (this.#changes.count > 0 || this.#hasUnsyncedChanges) return false
     return this.#syncedBytes === this.#sizeBytes
   }
 
@@ -80,6 +86,22 @@ export class StagedFile {
     return { bytes: page.bytes, position }
   }
 
+  /**
+   * Writes over one byte inside `sizeBytes`: at once for reads that begin later, in the file with
+   * `write`.
+   */
+  change(position: number, byte: number): void {
+    assert(position < this.#sizeBytes, 'changing behind the end')
+    if (this.#isRemoved) return
+    for (const page of [...this.#writing, ...this.#pages]) {
+      const isHere = position >= page.start && position < page.start + page.used
+      if (isHere) page.bytes[position - page.start] = byte
+    }
+    // What is being written may have left before.
+    if (position >= this.#startOfPages()) return
+    if (this.#changes.set(position, byte)) this.#pool.account(CHANGE_BYTES)
+  }
+
   /** Fills `target` from `position`; the range must lie inside `sizeBytes`. */
   async read(target: Buffer, position: number): Promise<void> {
     assert(position + target.length <= this.#sizeBytes, 'reading behind the end')
@@ -89,15 +111,20 @@ export class StagedFile {
     this.#copyStaged(target.subarray(fromMemory - position), fromMemory)
     const inFile = fromMemory - position
     if (inFile <= 0) return
+    // Taken before: they may be written, and forgotten, while the file is being read.
+    const changes = this.#changes.within(position, fromMemory)
     const file = await this.#opened()
     const got = await file.read(target.subarray(0, inFile), position)
     assert(got === inFile, `${this.path} is shorter than the manifest says`)
+    for (const [at, byte] of changes) target[at - position] = byte
   }
 
   /** Writes what is staged now to the file; what is appended meanwhile stays staged. */
   write(): Promise<void> {
     return this.#serially(async () => {
-      if (this.#pages.length === 0 || this.#isRemoved) return
+      if (this.#isRemoved) return
+      if (this.#changes.count > 0) await this.#writeChanges()
+      if (this.#pages.length === 0) return
       const file = await this.#opened()
       this.#writing = this.#pages
       this.#pages = []
@@ -124,8 +151,9 @@ export class StagedFile {
   sync(): Promise<void> {
     return this.#serially(async () => {
       const end = this.#writtenBytes
-      if (this.#syncedBytes >= end || this.#isRemoved) return
+      if (this.#isRemoved || (this.#syncedBytes >= end && !this.#hasUnsyncedChanges)) return
       const file = await this.#opened()
+      this.#hasUnsyncedChanges = false
       try {
         await file.datasync()
       } catch (error) {
@@ -155,7 +183,25 @@ export class StagedFile {
     for (const page of this.#pages.splice(0)) this.#pool.give(page.bytes)
     this.#writtenBytes = this.#sizeBytes
     this.#syncedBytes = this.#sizeBytes
+    this.#pool.account(-CHANGE_BYTES * this.#changes.count)
+    this.#changes.clear()
+    this.#hasUnsyncedChanges = false
     await this.#files.remove(this.path)
+  }
+
+  async #writeChanges(): Promise<void> {
+    const file = await this.#opened()
+    for (const [position, byte] of this.#changes.inOrder()) {
+      await file.write([Buffer.from([byte])], position)
+      this.#hasUnsyncedChanges = true
+      this.#changes.delete(position)
+      this.#pool.account(-CHANGE_BYTES)
+    }
+  }
+
+  /** File position of the first byte that will only be written with a later `write`. */
+  #startOfPages(): number {
+    return this.#pages[0]?.start ?? this.#sizeBytes
   }
 
   #copyStaged(target: Buffer, position: number): void {

@@ -13,6 +13,7 @@ import {
   recordSize,
   recordStoreTimeMs,
   SCHEDULE_TOPIC,
+  TIMER_CANCEL_QUEUE,
   TIMER_TOPIC,
 } from '../../model/message/index.ts'
 import { Store, type StoreOptions } from '../store/index.ts'
@@ -64,7 +65,12 @@ export interface Accepted {
   readonly commitLogOffset: number
   /** When it was durable; undefined when the process died before. */
   acknowledgedAtMs: number | undefined
+  /** What cancels were answered; `asked` while one is not, or when the process died before. */
+  cancels: ('asked' | CancelAnswer)[]
 }
+
+/** `absent`: delivered, or never there. */
+export type CancelAnswer = 'cancelled' | 'claimed' | 'absent'
 
 /** Publishes to plain topics. What `refused` names is refused, and `isBusy` makes the log busy. */
 export class TestSink implements DueSink {
@@ -177,6 +183,31 @@ export class TestBroker {
     return this.#append(draft, level - 1, { key, topic, deliverTimeMs })
   }
 
+  /** Asks to cancel a message of the ladder, and notes the answer when there is one. */
+  async cancel(message: Accepted): Promise<CancelAnswer> {
+    const place = message.cancels.push('asked') - 1
+    const answer = await this.#cancelled(message)
+    message.cancels[place] = answer
+    return answer
+  }
+
+  async #cancelled(message: Accepted): Promise<CancelAnswer> {
+    const ref = { timerId: message.commitLogOffset, deliverTimeMs: message.deliverTimeMs }
+    const outcome = await this.timers.find(ref, state => {
+      if (state.kind === 'cancelling') return state.changeOffset
+      if (state.kind !== 'waiting') return state.kind
+      const properties = appendProperty('', PROPERTY.ORRERY_CANCELS, String(ref.timerId))
+      const draft = { ...draftOf(TIMER_TOPIC, properties), queueId: TIMER_CANCEL_QUEUE }
+      const queue = this.store.queue(TIMER_TOPIC, TIMER_CANCEL_QUEUE)
+      const changeOffset = this.store.appendDue(draft, queue, ref.timerId, this.#nowMs)
+      this.timers.beginCancel(ref.timerId, changeOffset, state.place)
+      return changeOffset
+    })
+    if (typeof outcome !== 'number') return outcome
+    await this.store.whenApplied(outcome)
+    return 'cancelled'
+  }
+
   get #nowMs(): number {
     return this.#world.platform.clock.timeMs()
   }
@@ -189,7 +220,12 @@ export class TestBroker {
     const queue = this.store.queue(draft.topic.toString(), queueId)
     draft.queueId = queueId
     const offset = this.store.append(draft, queue, facts.deliverTimeMs, this.#nowMs)
-    const accepted: Accepted = { ...facts, commitLogOffset: offset, acknowledgedAtMs: undefined }
+    const accepted: Accepted = {
+      ...facts,
+      commitLogOffset: offset,
+      acknowledgedAtMs: undefined,
+      cancels: [],
+    }
     this.store.whenApplied(offset).then(
       () => {
         accepted.acknowledgedAtMs = this.#nowMs
@@ -270,7 +306,10 @@ export async function timerFiles(world: SimulatedWorld): Promise<string[]> {
   return found
 }
 
-/** What is wrong with what was published, by the model: each accepted message once, none early. */
+/**
+ * What is wrong with what was published, by the model: each accepted message once, none early, and
+ * none that was cancelled.
+ */
 export function mistakes(
   accepted: readonly Accepted[],
   published: readonly Published[],
@@ -288,7 +327,14 @@ export function mistakes(
   }
   for (const [key, count] of times) if (count > 1) found.push(`${key} fired ${count} times`)
   for (const message of accepted) {
-    if (message.acknowledgedAtMs !== undefined && !times.has(message.key)) {
+    const isPublished = times.has(message.key)
+    if (message.cancels.includes('cancelled')) {
+      if (isPublished) found.push(`${message.key} was cancelled and is delivered`)
+    } else if (
+      !isPublished &&
+      message.acknowledgedAtMs !== undefined &&
+      !message.cancels.includes('asked')
+    ) {
       found.push(`${message.key} is lost (due ${message.deliverTimeMs})`)
     }
   }

@@ -10,29 +10,34 @@ import { checkRecord } from '../../model/message/index.ts'
 
 /**
  * A waiting message in a file of the timers: a header of 56 bytes, then its accept record exactly
- * as it lies in the commit log. Big-endian. See docs/formats/timer-chunk.md.
+ * as it lies in the commit log. A cancelled one that was moved by a split is a header only.
+ * Big-endian. See docs/formats/timer-chunk.md.
  */
 export const TIMER_HEADER_BYTES = 56
 
 const AT_SIZE = 0 // int32, header and record
 const AT_DELIVER_TIME = 4 // int64, milliseconds since 1970
 const AT_TIMER_ID = 12 // int64, commit log offset of the accept record
-const AT_KIND = 20 // int8, 1: message
+const AT_KIND = 20 // int8, 1: message, 2: header of a cancelled one
 const AT_HEADER_SIZE = 22 // int16, 56
-const AT_ROOM = 24 // to 51, zero: room for the topic's hash, own key, late policy, recurrence, message group.
-const AT_CRC = 52 // uint32, of the 52 bytes before it
-assert(AT_CRC + 4 === TIMER_HEADER_BYTES, 'the fields must fill the header exactly')
+const AT_ROOM = 24 // to 47, zero: room for the topic's hash, own key, late policy, recurrence, message group.
+const AT_CRC = 48 // uint32, of the 48 bytes before it
+const AT_MARK = 52 // int8, 0: waits, -1: cancelled; written over in place, so under no checksum
+// 53 to 55 are zero.
+assert(AT_MARK + 4 === TIMER_HEADER_BYTES, 'the fields must fill the header exactly')
 
 const KIND_MESSAGE = 1
-/** Byte 21 between them is zero. */
-const KIND_AND_SIZE = (KIND_MESSAGE << 24) | TIMER_HEADER_BYTES
+const KIND_CANCELLED = 2
+/** All bits: one that has gone bad does not make a waiting message a cancelled one, or back. */
+const MARK_CANCELLED = 0xff
+const MARK_BITS_MIN = 5
 
 export interface TimerHeader {
   readonly deliverTimeMs: number
   readonly timerId: number
 }
 
-/** Writes the header in front of a record of `recordBytes`. */
+/** Writes the header in front of a record of `recordBytes`, or, with 0, that of a cancelled one. */
 export function writeTimerHeader(
   target: Buffer,
   position: number,
@@ -42,10 +47,34 @@ export function writeTimerHeader(
   writeInt32(target, TIMER_HEADER_BYTES + recordBytes, position + AT_SIZE)
   writeInt64(target, header.deliverTimeMs, position + AT_DELIVER_TIME)
   writeInt64(target, header.timerId, position + AT_TIMER_ID)
-  writeInt32(target, KIND_AND_SIZE, position + AT_KIND)
+  const kind = recordBytes === 0 ? KIND_CANCELLED : KIND_MESSAGE
+  // Byte 21 between kind and size is zero.
+  writeInt32(target, (kind << 24) | TIMER_HEADER_BYTES, position + AT_KIND)
   // A native `fill` takes longer for so few.
   for (let index = AT_ROOM; index < AT_CRC; index++) target[position + index] = 0
   writeInt32(target, crc32(target, position, position + AT_CRC), position + AT_CRC)
+  writeInt32(target, 0, position + AT_MARK)
+}
+
+/** Where the mark of a timer record lies that begins at `position`. */
+export function timerMarkPosition(position: number): number {
+  return position + AT_MARK
+}
+
+/** What is written there when the message is cancelled. */
+export const TIMER_MARK_CANCELLED: number = MARK_CANCELLED
+
+/** False when a bit of the mark, or of the zeros behind it, has gone bad. The message is served. */
+export function isMarkSound(source: Buffer, position: number): boolean {
+  const mark = source[position + AT_MARK] ?? 0
+  const rest = readInt32(source, position + AT_MARK) & 0xff_ffff
+  return rest === 0 && (mark === 0 || mark === MARK_CANCELLED)
+}
+
+export function timerIsCancelled(source: Buffer, position: number): boolean {
+  if (source[position + AT_KIND] === KIND_CANCELLED) return true
+  const mark = source[position + AT_MARK] ?? 0
+  return mark === 0 ? false : bitCount(mark) >= MARK_BITS_MIN
 }
 
 export function timerRecordSize(source: Buffer, position: number): number {
@@ -56,7 +85,7 @@ export function timerRecordSize(source: Buffer, position: number): number {
 export function looksLikeTimerHeader(source: Buffer, position: number): boolean {
   return (
     source.readInt16BE(position + AT_HEADER_SIZE) === TIMER_HEADER_BYTES &&
-    source.readInt8(position + AT_KIND) === KIND_MESSAGE
+    isKnown(source[position + AT_KIND])
   )
 }
 
@@ -91,13 +120,24 @@ export function checkTimerRecord(
     return { kind: 'damaged', reason: 'checksum of the header', size: undefined }
   }
   const size = timerRecordSize(source, position)
-  if (source.readInt8(position + AT_KIND) !== KIND_MESSAGE) {
+  if (!isKnown(source[position + AT_KIND])) {
     return { kind: 'damaged', reason: 'unknown kind', size }
   }
+  if (size === TIMER_HEADER_BYTES) return { kind: 'record', size }
   if (rest < size) return { kind: 'cut', needsBytes: size }
   const check = checkRecord(source, timerRecordStart(position), position + size)
   if (check.kind === 'record' && check.size === size - TIMER_HEADER_BYTES) {
     return { kind: 'record', size }
   }
   return { kind: 'damaged', reason: 'checksum of the record', size }
+}
+
+function isKnown(kind: number | undefined): boolean {
+  return kind === KIND_MESSAGE || kind === KIND_CANCELLED
+}
+
+function bitCount(byte: number): number {
+  let count = 0
+  for (let rest = byte; rest !== 0; rest >>>= 1) count += rest & 1
+  return count
 }

@@ -18,6 +18,11 @@ function attempt(accept: () => Accepted): Accepted | undefined {
   }
 }
 
+/** The broker could not do it at the moment: nothing is said about the message. */
+function ignoreRefusal(error: unknown): void {
+  if (!(error instanceof BrokerError)) throw error
+}
+
 /** A start that a full disk or a failed read prevents is tried again. */
 async function openAgain(world: SimulatedWorld): Promise<TestBroker> {
   for (let failures = 0; failures < 20; failures++) {
@@ -37,10 +42,11 @@ async function runWorld(seed: number): Promise<{ wrong: readonly string[]; files
   const world = new SimulatedWorld({ seed })
   const random = new SeededRandom(seed)
   const accepted: Accepted[] = []
+  const levels = new Set<number>()
   const topics = ['Target', 'Other']
   let broker = await TestBroker.open(world)
   for (let step = 0; step < 120; step++) {
-    const kind = random.below(20)
+    const kind = random.below(23)
     const { clock } = world.platform
     if (kind < 9) {
       const herdAtMs = clock.timeMs() + random.below(20_000)
@@ -58,7 +64,16 @@ async function runWorld(seed: number): Promise<{ wrong: readonly string[]; files
       for (let index = 0; index < 20; index++) {
         const level = 1 + random.below(4)
         const outcome = attempt(() => broker.acceptLevel({ key: accepted.length, level }))
-        if (outcome !== undefined) accepted.push(outcome)
+        if (outcome === undefined) continue
+        levels.add(outcome.key)
+        accepted.push(outcome)
+      }
+    } else if (kind >= 20) {
+      for (let count = random.below(30); count > 0 && accepted.length > 0; count--) {
+        const message = accepted[accepted.length - 1 - random.below(Math.min(300, accepted.length))]
+        // What waits for a delay level cannot be cancelled.
+        if (message === undefined || levels.has(message.key)) continue
+        broker.cancel(message).catch(ignoreRefusal)
       }
     } else if (kind === 11) {
       if (broker.sink.refused.size > 0) broker.sink.refused.clear()
@@ -96,6 +111,7 @@ async function runWorld(seed: number): Promise<{ wrong: readonly string[]; files
   // Everything that was remembered over crashes has been met, and is forgotten.
   broker = await openAgain(world)
   expect(broker.store.section('fired')).toEqual([])
+  expect(broker.store.section('cancelled')).toEqual([])
   const ladder = broker.store.section('ladder')
   expect(ladder).toMatchObject({ firedAhead: [] })
   expect(JSON.stringify(ladder)).not.toContain('"doneBytes"')

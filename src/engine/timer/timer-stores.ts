@@ -2,11 +2,14 @@ import type { Platform } from '../../core/platform/index.ts'
 import { SCHEDULE_TOPIC, TIMER_TOPIC } from '../../model/message/index.ts'
 import { delayOffsetPath, type Store } from '../store/index.ts'
 import type { DueSink } from './due-sink.ts'
-import { FiredIds } from './fired-ids.ts'
 import { LadderStore } from './ladder/ladder-store.ts'
 import { LevelStore } from './levels/level-store.ts'
+import type { TimerRef } from './ladder/chunk-search.ts'
+import type { TimerState } from './ladder/finder.ts'
 import { ParkedStore } from './parked/parked-store.ts'
+import { type CancelPlace, PendingCancels } from './pending-cancels.ts'
 import { Publisher } from './publisher.ts'
+import { TimerIds } from './timer-ids.ts'
 
 export interface TimerOptions {
   /** The data folder. */
@@ -49,14 +52,14 @@ export class TimerStores {
   readonly #ladder: LadderStore
   readonly #parked: ParkedStore
   readonly #publisher: Publisher
-  readonly #fired: FiredIds
+  readonly #fired: TimerIds
 
   private constructor(parts: {
     levels: LevelStore
     ladder: LadderStore
     parked: ParkedStore
     publisher: Publisher
-    fired: FiredIds
+    fired: TimerIds
   }) {
     this.#levels = parts.levels
     this.#ladder = parts.ladder
@@ -73,12 +76,16 @@ export class TimerStores {
   ): Promise<TimerStores> {
     const { store } = parts
     const publisher = new Publisher(store, parts.sink)
-    const fired = new FiredIds(store.section('fired'))
+    const fired = new TimerIds('fired', store.section('fired'))
+    const recoveredCancels = new TimerIds('cancelled', store.section('cancelled'))
+    const cancels = new PendingCancels()
     const parked = new ParkedStore({
       platform,
       directory: `${options.directory}/orrery/parked`,
       publisher,
       fired,
+      recoveredCancels,
+      cancels,
     })
     const levels = new LevelStore({
       platform,
@@ -96,12 +103,15 @@ export class TimerStores {
       publisher,
       parked,
       fired,
+      cancels,
+      recoveredCancels,
       section: store.section('ladder'),
     })
     await levels.load(store.section('levels'))
     const late = await parked.load(store.section('parked'), platform.clock.timeMs())
     await ladder.load(store.section('ladder'), late)
     store.join({ participant: fired })
+    store.join({ participant: recoveredCancels })
     store.join({
       participant: levels,
       topic: { name: SCHEDULE_TOPIC, applier: levels },
@@ -135,6 +145,16 @@ export class TimerStores {
     await this.#levels.stop()
     await this.#parked.stop()
     await this.#ladder.stop()
+  }
+
+  /** Looks for a message of the ladder; see `Finder.find`. */
+  find<Result>(ref: TimerRef, decide: (state: TimerState) => Result): Promise<Result> {
+    return this.#ladder.find(ref, decide)
+  }
+
+  /** To be called in the step in which `find` has said that the message waits there. */
+  beginCancel(timerId: number, changeOffset: number, place: CancelPlace): void {
+    this.#ladder.beginCancel(timerId, changeOffset, place)
   }
 
   statistics(): TimerStatistics {

@@ -71,6 +71,8 @@ export const PROPERTY = {
 
   /** Commit log offset of the accept record; on what a timer published. */
   ORRERY_TIMER_ID: 'ORRERY_TIMER_ID',
+  /** Timer id of the message that a record of the timer topic cancels. */
+  ORRERY_CANCELS: 'ORRERY_CANCELS',
   /** The caller's own unique key of a waiting message. */
   ORRERY_KEY: 'ORRERY_KEY',
 } as const

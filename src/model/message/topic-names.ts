@@ -4,6 +4,9 @@ import { BrokerError } from '../../core/base/index.ts'
 export const SCHEDULE_TOPIC = 'SCHEDULE_TOPIC_XXXX'
 /** Accept records of messages with a deliver time. An Apache broker does not fire it. */
 export const TIMER_TOPIC = 'rmq_sys_orrery_timer'
+/** Its queue of accept records, and that of records that cancel one. */
+export const TIMER_ACCEPT_QUEUE = 0
+export const TIMER_CANCEL_QUEUE = 1
 /** Where an Apache broker and our wheel keep messages with a deliver time. */
 export const APACHE_TIMER_TOPIC = 'rmq_sys_wheel_timer'
 export const TRANSACTION_HALF_TOPIC = 'RMQ_SYS_TRANS_HALF_TOPIC'

@@ -3,3 +3,4 @@ export { DEFAULT_DELAY_LEVELS, delayLevelMs, parseDelayLevels } from './delay-le
 export { parseDeliverAt } from './deliver-at.ts'
 export { type DelayDecision, type DelayLimits, resolveDelay } from './deliver-time.ts'
 export { parseDuration } from './durations.ts'
+export type { CancelResult, MessageRef, SchedulePort } from './port.ts'

@@ -11,6 +11,7 @@ import { getTopicStats } from './get-topic-stats.ts'
 import { heartbeat } from './heartbeat.ts'
 import { lockQueues } from './lock-queues.ts'
 import { queryConsumerOffset } from './query-consumer-offset.ts'
+import { recallMessage } from './recall-message.ts'
 import { searchOffsetByTimestamp } from './search-offset-by-timestamp.ts'
 import { unlockQueues } from './unlock-queues.ts'
 import { unregisterClient } from './unregister-client.ts'
@@ -20,6 +21,7 @@ import { updateTopic } from './update-topic.ts'
 
 /** Every request that is served, but sending and pulling; the rest is answered `unsupported`. */
 export const servedProcessors: readonly Processor[] = [
+  recallMessage,
   queryConsumerOffset,
   updateConsumerOffset,
   updateTopic,

@@ -23,7 +23,6 @@ const ADVICE: ReadonlyMap<number, string> = new Map([
   [REQUEST_CODE.POLLING_INFO, POP],
   [REQUEST_CODE.SET_MESSAGE_REQUEST_MODE, POP],
   [REQUEST_CODE.QUERY_ASSIGNMENT, 'keep clientRebalance on: clients share the queues themselves'],
-  [REQUEST_CODE.RECALL_MESSAGE, 'messages cannot be recalled yet'],
   [REQUEST_CODE.SEND_REPLY_MESSAGE, REPLIES],
   [REQUEST_CODE.SEND_REPLY_MESSAGE_V2, REPLIES],
   [REQUEST_CODE.QUERY_MESSAGE, LOOKUPS],

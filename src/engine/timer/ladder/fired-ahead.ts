@@ -29,6 +29,11 @@ export class FiredAhead {
     return this.#before.size > 0 && this.#before.delete(timerId)
   }
 
+  /** Whether it is one of those that the last snapshot named. */
+  has(timerId: number): boolean {
+    return this.#before.has(timerId)
+  }
+
   push(deliverTimeMs: number, timerId: number, part: LoadedPart): void {
     if (this.#count === this.#timerIds.length) this.#grow()
     this.#deliverTimesMs[this.#count] = deliverTimeMs

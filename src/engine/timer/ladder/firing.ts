@@ -1,12 +1,13 @@
 import type { Platform, Timer } from '../../../core/platform/index.ts'
 import { checkRecord } from '../../../model/message/index.ts'
 import type { Store } from '../../store/index.ts'
-import type { FiredIds } from '../fired-ids.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
+import type { PendingCancels } from '../pending-cancels.ts'
 import type { Publisher } from '../publisher.ts'
+import type { TimerIds } from '../timer-ids.ts'
 import { type Claim, emptyClaim } from './claim.ts'
 import { ColdReader } from './cold-reader.ts'
-import { FiredAhead } from './fired-ahead.ts'
+import type { FiredAhead } from './fired-ahead.ts'
 import type { LoadedBlocks } from './loaded-blocks.ts'
 import { IN_LOG, LOG_BLOCK, PARKED_BLOCK, type Window } from './window.ts'
 
@@ -30,10 +31,12 @@ export class Firing {
   readonly #blocks: LoadedBlocks
   readonly #publisher: Publisher
   readonly #parked: ParkedStore
-  readonly #fired: FiredIds
+  readonly #fired: TimerIds
+  readonly #recoveredCancels: TimerIds
+  readonly #cancels: PendingCancels
   readonly #keep: Keep
   readonly #cold: ColdReader
-  readonly #ahead = new FiredAhead()
+  readonly #ahead: FiredAhead
   readonly #claims: Claim[] = []
   #claimCount = 0
   #done = 0
@@ -57,7 +60,10 @@ export class Firing {
     blocks: LoadedBlocks
     publisher: Publisher
     parked: ParkedStore
-    fired: FiredIds
+    fired: TimerIds
+    recoveredCancels: TimerIds
+    cancels: PendingCancels
+    ahead: FiredAhead
     /** Makes a claimed message that goes back to the window independent of the log. */
     keep: Keep
   }) {
@@ -68,6 +74,9 @@ export class Firing {
     this.#publisher = parts.publisher
     this.#parked = parts.parked
     this.#fired = parts.fired
+    this.#recoveredCancels = parts.recoveredCancels
+    this.#cancels = parts.cancels
+    this.#ahead = parts.ahead
     this.#keep = parts.keep
     this.#cold = new ColdReader({
       store: parts.store,
@@ -108,6 +117,11 @@ export class Firing {
     return this.#claimed().reduce((min, claim) => Math.min(min, claim.deliverTimeMs), Infinity)
   }
 
+  /** It is about to be delivered, and nothing can stop that any more. */
+  isClaimed(timerId: number): boolean {
+    return this.#claimed().some(claim => claim.timerId === timerId && !claim.isCancelled)
+  }
+
   /** How many are claimed and not delivered. */
   get claimedCount(): number {
     return this.#claimed().length
@@ -119,18 +133,8 @@ export class Firing {
    */
   async keepClaimed(keep: (claim: Readonly<Claim>) => Promise<number>): Promise<void> {
     for (const claim of this.#claimed()) {
-      if (claim.block === LOG_BLOCK) claim.block = await keep(claim)
+      if (claim.block === LOG_BLOCK && !claim.isCancelled) claim.block = await keep(claim)
     }
-  }
-
-  /** What an earlier snapshot said of `settleAhead`. */
-  loadAhead(timerIds: readonly number[]): void {
-    this.#ahead.load(timerIds)
-  }
-
-  /** For a snapshot: timers of chunks that have fired although the fire position is before them. */
-  settleAhead(firedMs: number): number[] {
-    return this.#ahead.settle(firedMs)
   }
 
   /** Least timer id among the claimed messages that are read from the log. */
@@ -228,6 +232,7 @@ export class Firing {
     claim.position = this.#window.position(slot)
     claim.cold = undefined
     claim.isAside = false
+    claim.isCancelled = this.#window.isCancelled(slot)
     this.#claimCount++
   }
 
@@ -267,7 +272,12 @@ export class Firing {
         this.#done++
         continue
       }
-      if (claim.deliverTimeMs > nowMs) {
+      const cancel = this.#cancels.find(claim.timerId)
+      // Decided, and not durable yet: it is neither delivered nor passed over.
+      if (cancel?.isApplied === false) return
+      if (claim.isCancelled || cancel !== undefined) {
+        this.#passOver(claim)
+      } else if (claim.deliverTimeMs > nowMs) {
         if (!this.#putBack(claim)) return
       } else {
         if (!this.#deliver(claim)) return
@@ -276,6 +286,12 @@ export class Firing {
       claim.cold = undefined
       this.#done++
     }
+  }
+
+  #passOver(claim: Claim): void {
+    this.#cancels.forget(claim.timerId)
+    this.#parked.lateDone(claim.timerId)
+    this.#settle(claim)
   }
 
   #settle(claim: Claim): void {
@@ -297,7 +313,7 @@ export class Firing {
   #deliver(claim: Claim): boolean {
     const isOfChunk = claim.block !== LOG_BLOCK && claim.block !== PARKED_BLOCK
     if (isOfChunk && this.#ahead.take(claim.timerId)) return true
-    if (this.#fired.take(claim.timerId)) {
+    if (this.#fired.take(claim.timerId) || this.#recoveredCancels.take(claim.timerId)) {
       this.#parked.lateDone(claim.timerId)
       return true
     }

@@ -1,5 +1,11 @@
 import type { Platform } from '../../../core/platform/index.ts'
-import { recordProperties, findProperty, PROPERTY } from '../../../model/message/index.ts'
+import {
+  findProperty,
+  PROPERTY,
+  recordProperties,
+  recordQueueId,
+  TIMER_CANCEL_QUEUE,
+} from '../../../model/message/index.ts'
 import type {
   AppliedRecord,
   CheckpointParticipant,
@@ -7,12 +13,17 @@ import type {
   TopicApplier,
 } from '../../store/index.ts'
 import type { Chunk } from '../chunk.ts'
-import type { FiredIds } from '../fired-ids.ts'
 import { PagePool } from '../page-pool.ts'
 import type { ParkedPlace } from '../parked/parked-queue.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
+import type { CancelPlace, PendingCancel, PendingCancels } from '../pending-cancels.ts'
 import type { Publisher } from '../publisher.ts'
+import type { TimerIds } from '../timer-ids.ts'
+import { Cancelled } from './cancelled.ts'
+import { ChunkSearch, type TimerRef } from './chunk-search.ts'
 import type { Claim } from './claim.ts'
+import { FiredAhead } from './fired-ahead.ts'
+import { Finder, type TimerState } from './finder.ts'
 import { Firing } from './firing.ts'
 import { type LadderSection, ladderSectionOf } from './ladder-section.ts'
 import { LoadedBlocks } from './loaded-blocks.ts'
@@ -51,10 +62,15 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
   readonly #table: PartitionTable
   readonly #window: Window
   readonly #blocks = new LoadedBlocks()
+  readonly #ahead = new FiredAhead()
   readonly #firing: Firing
   readonly #loader: Loader
   readonly #materializer: Materializer
   readonly #writer: StagedWriter
+  readonly #parked: ParkedStore
+  readonly #cancels: PendingCancels
+  readonly #recoveredCancels: TimerIds
+  readonly #finder: Finder
   /** Chunks that the latest snapshot names. */
   #named: readonly Chunk[] = []
   #isStarted = false
@@ -65,52 +81,64 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     store: Store
     publisher: Publisher
     parked: ParkedStore
-    fired: FiredIds
+    fired: TimerIds
+    cancels: PendingCancels
+    /** Cancelled behind the last checkpoint before this start. */
+    recoveredCancels: TimerIds
     section: unknown
   }) {
-    const { platform, options, store, publisher, parked, fired } = parts
+    const { platform, options, store, parked, cancels, recoveredCancels } = parts
     this.#platform = platform
     this.#options = options
     this.#store = store
+    this.#parked = parked
+    this.#cancels = cancels
+    this.#recoveredCancels = recoveredCancels
     this.#table = new PartitionTable(platform, this.#pool, options.directory)
     this.#window = new Window(platform.clock.timeMs(), options.windowCountMax)
     this.#writer = new StagedWriter(platform, this.#table, this.#pool)
+    const inMemory = { table: this.#table, window: this.#window, blocks: this.#blocks }
+    const isLeft = (deliverTimeMs: number, timerId: number): boolean =>
+      deliverTimeMs <= this.#materializer.firedMs || this.#ahead.has(timerId)
     this.#materializer = new Materializer({
-      platform,
-      store,
-      table: this.#table,
-      window: this.#window,
-      blocks: this.#blocks,
-      parked,
+      ...parts,
+      ...inMemory,
       memoryBytes: options.logMemoryBytes,
       firedMs: ladderSectionOf(parts.section).firedMs,
     })
     this.#firing = new Firing({
-      platform,
-      store,
-      window: this.#window,
-      blocks: this.#blocks,
-      publisher,
-      parked,
-      fired,
+      ...parts,
+      ...inMemory,
+      ahead: this.#ahead,
       keep: (claim, at) => this.#materializer.keep(waitingMessage(claim), at),
     })
     this.#loader = new Loader({
       platform,
-      table: this.#table,
-      window: this.#window,
-      blocks: this.#blocks,
+      ...inMemory,
+      cancelled: new Cancelled({
+        pending: cancels,
+        recovered: recoveredCancels,
+        ahead: this.#ahead,
+        isLeft,
+      }),
       bodyBytesMax: options.windowBytesMax,
       loadBytesMax: options.loadBytesMax,
       firedMs: () => this.#materializer.firedMs,
       onLoaded: () => this.#firing.wakeBy(this.#window.nextDueMs()),
       relieve: () => this.#writer.keepBelow(options.stagingBytesMax / 2),
     })
+    this.#finder = new Finder({
+      ...parts,
+      ...inMemory,
+      firing: this.#firing,
+      isLeft,
+      search: new ChunkSearch(platform.log),
+    })
   }
 
   /** Messages that wait, parked ones not counted. */
   get waitingCount(): number {
-    let count = this.#window.count + this.#firing.claimedCount
+    let count = this.#window.count - this.#window.cancelledCount + this.#firing.claimedCount
     for (const partition of this.#table.all()) count += partition.untakenCount
     return count
   }
@@ -146,7 +174,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     const known = ladderSectionOf(section)
     await this.#table.makeDirectories()
     await this.#table.load(known.partitions, known.nextChunkNumber)
-    this.#firing.loadAhead(known.firedAhead)
+    this.#ahead.load(known.firedAhead)
     for (const place of late) {
       this.#window.add({
         deliverTimeMs: place.deliverTimeMs,
@@ -172,18 +200,52 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     await this.#writer.idle()
   }
 
-  /** Deliver time of an accept record that is read back from the log. */
+  /** See `Finder.find`. */
+  find<Result>(ref: TimerRef, decide: (state: TimerState) => Result): Promise<Result> {
+    return this.#finder.find(ref, decide)
+  }
+
+  /** It is decided, and appended at `changeOffset`, that a waiting message is cancelled. */
+  beginCancel(timerId: number, changeOffset: number, place: CancelPlace): void {
+    this.#cancels.begin(timerId, changeOffset, place)
+  }
+
+  /** Of a record that is read back from the log: a deliver time, or the timer id of a cancel. */
   tagsCodeOf(source: Buffer, position: number): number {
-    return Number(findProperty(recordProperties(source, position), PROPERTY.TIMER_OUT_MS) ?? 0)
+    const isCancel = recordQueueId(source, position) === TIMER_CANCEL_QUEUE
+    const name = isCancel ? PROPERTY.ORRERY_CANCELS : PROPERTY.TIMER_OUT_MS
+    return Number(findProperty(recordProperties(source, position), name) ?? 0)
   }
 
   apply(record: AppliedRecord): void {
+    if (record.queue.queueId === TIMER_CANCEL_QUEUE) {
+      this.#applyCancel(record.tagsCode)
+      return
+    }
     if (!this.#isStarted) {
       this.#materializer.applyAgain(record)
       return
     }
     const dueMs = this.#materializer.apply(record)
     if (dueMs !== undefined) this.#firing.wakeBy(dueMs)
+  }
+
+  #applyCancel(timerId: number): void {
+    const pending = this.#cancels.find(timerId)
+    if (pending === undefined) {
+      // Found again by recovery; once started, each was decided here.
+      if (!this.#isStarted) this.#recoveredCancels.add(timerId)
+      return
+    }
+    const slot = this.#window.find(timerId)
+    if (slot >= 0) this.#window.cancel(slot)
+    this.#markCancelled(pending)
+    this.#cancels.applied(pending, this.#firing.isClaimed(timerId))
+  }
+
+  #markCancelled({ timerId, place }: PendingCancel): void {
+    if (place.kind === 'chunk') place.chunk.markCancelled(place.position)
+    else if (place.kind === 'parked') this.#parked.cancel(timerId)
   }
 
   async prepare(): Promise<void> {
@@ -206,7 +268,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     const kept = [...this.#table.all()]
     const section = {
       firedMs,
-      firedAhead: this.#firing.settleAhead(firedMs),
+      firedAhead: this.#ahead.settle(firedMs),
       nextChunkNumber: this.#table.nextChunkNumber,
       partitions: kept.map(partition => partition.section()),
     }

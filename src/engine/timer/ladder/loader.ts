@@ -1,12 +1,13 @@
 import type { Platform, Timer } from '../../../core/platform/index.ts'
 import type { Chunk } from '../chunk.ts'
-import { readChunk } from '../chunk-reader.ts'
+import { type ChunkVisitor, readChunk } from '../chunk-reader.ts'
 import {
   TIMER_HEADER_BYTES,
   timerDeliverTimeMs,
   timerIdOf,
   timerRecordStart,
 } from '../timer-record.ts'
+import type { Cancelled } from './cancelled.ts'
 import type { LoadedBlocks } from './loaded-blocks.ts'
 import type { Partition } from './partition.ts'
 import type { PartitionTable } from './partition-table.ts'
@@ -44,6 +45,7 @@ export class Loader {
   readonly #table: PartitionTable
   readonly #window: Window
   readonly #blocks: LoadedBlocks
+  readonly #cancelled: Cancelled
   readonly #bodyBytesMax: number
   readonly #loadBytesMax: number
   readonly #firedMs: () => number
@@ -63,6 +65,7 @@ export class Loader {
     table: PartitionTable
     window: Window
     blocks: LoadedBlocks
+    cancelled: Cancelled
     bodyBytesMax: number
     loadBytesMax: number
     /** The fire position: what is due up to there has fired. */
@@ -75,12 +78,13 @@ export class Loader {
     this.#table = parts.table
     this.#window = parts.window
     this.#blocks = parts.blocks
+    this.#cancelled = parts.cancelled
     this.#bodyBytesMax = parts.bodyBytesMax
     this.#loadBytesMax = parts.loadBytesMax
     this.#firedMs = parts.firedMs
     this.#onLoaded = parts.onLoaded
     this.#relieve = parts.relieve
-    this.#splitter = new Splitter(parts.table, parts.platform.log)
+    this.#splitter = new Splitter(parts.table, parts.platform.log, parts.cancelled)
   }
 
   /** Messages that were passed over because they are damaged. */
@@ -135,12 +139,12 @@ export class Loader {
       if (chunk === undefined) continue
       if (!chunk.isLoading && this.#mustSplit(partition)) {
         await this.#relieve()
-        await this.#guarded(partition, this.#split(partition, chunk))
+        await this.#guarded(partition, () => this.#split(partition, chunk))
         return STEP_PAUSE_MS
       }
       if (isRoomAwaited || !this.#isTimeFor(partition, chunk, nowMs)) continue
       if (this.#hasRoom(chunk, nowMs)) {
-        await this.#guarded(partition, this.#load(partition, chunk))
+        await this.#guarded(partition, () => this.#load(partition, chunk))
         return STEP_PAUSE_MS
       }
       // What is due later must not take the room that this one waits for; splits need none.
@@ -168,12 +172,15 @@ export class Loader {
     })
   }
 
-  async #guarded(partition: Partition, work: Promise<void>): Promise<void> {
+  async #guarded(partition: Partition, work: () => Promise<void>): Promise<void> {
+    const observed = this.#cancelled.pending.observe()
     try {
-      await work
+      await work()
     } catch (error) {
       this.#failedAtUptimeMs.set(partition, this.#platform.clock.uptimeMs())
       throw error
+    } finally {
+      observed()
     }
   }
 
@@ -212,31 +219,34 @@ export class Loader {
     this.#begunAtUptimeMs.set(partition, this.#platform.clock.uptimeMs())
     const firedMs = this.#firedMs()
     const part = chunk.beginPart()
+    const start = chunk.takenBytes
     let block = 0
     let count = 0
-    const position = await readChunk(
-      chunk,
-      { position: chunk.takenBytes, bytesMax: READ_BYTES },
-      {
-        log: this.#platform.log,
-        visitor: {
-          record: (source, at, size) => {
-            count++
-            const deliverTimeMs = timerDeliverTimeMs(source, at)
-            if (deliverTimeMs <= firedMs) return
-            if (part.liveCount++ === 0) block = this.#blocks.add(part, source)
-            this.#window.add({
-              deliverTimeMs,
-              timerId: timerIdOf(source, at),
-              sizeBytes: size - TIMER_HEADER_BYTES,
-              block,
-              position: timerRecordStart(at),
-            })
-          },
-        },
+    let cancelledCount = 0
+    const visitor: ChunkVisitor = {
+      record: (source, at, size) => {
+        count++
+        if (this.#cancelled.meet(source, at, { chunk, position: start + at })) {
+          cancelledCount++
+          return
+        }
+        const deliverTimeMs = timerDeliverTimeMs(source, at)
+        if (deliverTimeMs <= firedMs) return
+        if (part.liveCount++ === 0) block = this.#blocks.add(part, source)
+        this.#window.add({
+          deliverTimeMs,
+          timerId: timerIdOf(source, at),
+          sizeBytes: size - TIMER_HEADER_BYTES,
+          block,
+          position: timerRecordStart(at),
+        })
       },
-    )
-    this.#lostCount += chunk.endPart(part, position, count)
+      end: position => {
+        this.#lostCount += chunk.endPart(part, position, count, cancelledCount)
+      },
+    }
+    const range = { position: start, bytesMax: READ_BYTES }
+    await readChunk(chunk, range, { log: this.#platform.log, visitor })
     if (block !== 0) this.#onLoaded()
   }
 }

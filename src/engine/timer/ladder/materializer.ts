@@ -2,6 +2,7 @@ import type { Platform } from '../../../core/platform/index.ts'
 import type { AppliedRecord, Store } from '../../store/index.ts'
 import type { Chunk, LoadedPart } from '../chunk.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
+import type { PendingCancels } from '../pending-cancels.ts'
 import type { LoadedBlocks } from './loaded-blocks.ts'
 import { NearArrivals } from './near-arrivals.ts'
 import type { ChunkOrigin } from './partition.ts'
@@ -24,6 +25,7 @@ export class Materializer {
   readonly #window: Window
   readonly #blocks: LoadedBlocks
   readonly #parked: ParkedStore
+  readonly #cancels: PendingCancels
   /** Chunks of near arrivals: all of each is one part, and in the window from the start. */
   readonly #direct = new WeakMap<Chunk, { readonly part: LoadedPart; block: number }>()
   /** Part of the log that is surely in memory: near arrivals older than it are copied. */
@@ -40,6 +42,7 @@ export class Materializer {
     window: Window
     blocks: LoadedBlocks
     parked: ParkedStore
+    cancels: PendingCancels
     memoryBytes: number
     firedMs: number
   }) {
@@ -49,6 +52,7 @@ export class Materializer {
     this.#window = parts.window
     this.#blocks = parts.blocks
     this.#parked = parts.parked
+    this.#cancels = parts.cancels
     this.#memoryBytes = parts.memoryBytes
     this.#firedMs = parts.firedMs
   }
@@ -155,7 +159,7 @@ export class Materializer {
       this.#keepLate(message, at)
       return LOG_BLOCK
     }
-    const chunk = this.#file(message, at, 'direct')
+    const { chunk } = this.#file(message, at, 'direct')
     const direct = this.#direct.get(chunk) ?? { part: chunk.beginPart(), block: LOG_BLOCK }
     this.#direct.set(chunk, direct)
     // It is in the window already, so the loader must not take it in again.
@@ -190,12 +194,12 @@ export class Materializer {
     this.#near.shift()
   }
 
-  /** Undefined when the oldest has been claimed, perhaps kept and put back, or there is none. */
+  /** Undefined when the oldest was claimed, perhaps kept and put back, or cancelled, or is none. */
   #firstNear(): WaitingMessage | undefined {
     const timerId = this.#near.firstTimerId
     const slot = this.#near.firstSlot
     if (timerId === Infinity || !this.#window.holds(slot, timerId)) return undefined
-    if (this.#window.block(slot) !== LOG_BLOCK) return undefined
+    if (this.#window.block(slot) !== LOG_BLOCK || this.#window.isCancelled(slot)) return undefined
     return {
       timerId,
       deliverTimeMs: this.#window.deliverTimeMs(slot),
@@ -213,15 +217,17 @@ export class Materializer {
     message: WaitingMessage,
     at: { readonly source: Buffer; readonly position: number },
     origin: ChunkOrigin,
-  ): Chunk {
+  ): { readonly chunk: Chunk; readonly position: number } {
     const nowMs = this.#platform.clock.timeMs()
     const chunk = this.#table.chunkFor(this.#table.forNew(message.deliverTimeMs, nowMs), origin)
-    chunk.append(message, at.source, at.position, message.recordBytes)
-    return chunk
+    const position = chunk.append(message, at.source, at.position, message.recordBytes)
+    this.#cancels.moved(message.timerId, { kind: 'chunk', chunk, position })
+    return { chunk, position }
   }
 
   #keepLate(message: WaitingMessage, at: { source: Buffer; position: number }): void {
     this.#parked.keepLate({ ...message, source: at.source, position: at.position })
+    this.#cancels.moved(message.timerId, { kind: 'parked' })
   }
 }
 

@@ -31,6 +31,14 @@ export class PartitionTable {
     for (const partitions of this.#byRung) yield* partitions.values()
   }
 
+  /** The partitions that may hold a message due then, from coarse to fine. */
+  *covering(deliverTimeMs: number): Generator<Partition> {
+    for (const rung of rungs) {
+      const partition = this.#byRung[rung.index]?.get(partitionStart(rung, deliverTimeMs))
+      if (partition !== undefined) yield partition
+    }
+  }
+
   /** Every chunk that may have bytes in memory. */
   chunks(): Chunk[] {
     const chunks = [...this.#removable, ...this.#condemned]

@@ -1,7 +1,13 @@
 import type { Log } from '../../../core/platform/index.ts'
 import type { Chunk } from '../chunk.ts'
-import { readChunk } from '../chunk-reader.ts'
-import { TIMER_HEADER_BYTES, timerDeliverTimeMs, timerIdOf } from '../timer-record.ts'
+import { type ChunkVisitor, readChunk } from '../chunk-reader.ts'
+import {
+  TIMER_HEADER_BYTES,
+  timerDeliverTimeMs,
+  type TimerHeader,
+  timerIdOf,
+} from '../timer-record.ts'
+import type { Cancelled } from './cancelled.ts'
 import type { Partition } from './partition.ts'
 import type { PartitionTable } from './partition-table.ts'
 
@@ -16,51 +22,61 @@ const STEP_BYTES = 512 * 1024
 export class Splitter {
   readonly #table: PartitionTable
   readonly #log: Log
+  readonly #cancelled: Cancelled
 
-  constructor(table: PartitionTable, log: Log) {
+  constructor(table: PartitionTable, log: Log, cancelled: Cancelled) {
     this.#table = table
     this.#log = log
+    this.#cancelled = cancelled
   }
 
   /**
    * Does one step on a chunk of the partition. Messages due at or before `firedMs` have been
-   * delivered and are left out. Returns how many were passed over because they are damaged.
+   * delivered and are left out; of cancelled ones only that they are is kept. Returns how many were
+   * passed over because they are damaged.
    */
   async step(partition: Partition, chunk: Chunk, firedMs: number): Promise<number> {
     partition.isSplit = true
     partition.seal(chunk)
+    const start = chunk.takenBytes
     let count = 0
-    const position = await readChunk(
-      chunk,
-      { position: chunk.takenBytes, bytesMax: STEP_BYTES },
-      {
-        log: this.#log,
-        visitor: {
-          record: (source, at, size) => {
-            count++
-            const deliverTimeMs = timerDeliverTimeMs(source, at)
-            if (deliverTimeMs > firedMs) this.#move(partition, { source, at, size, deliverTimeMs })
-          },
-        },
+    let cancelledCount = 0
+    let lostCount = 0
+    const visitor: ChunkVisitor = {
+      record: (source, at, size) => {
+        count++
+        const isCancelled = this.#cancelled.meet(source, at, { chunk, position: start + at })
+        if (isCancelled) cancelledCount++
+        const header = {
+          deliverTimeMs: timerDeliverTimeMs(source, at),
+          timerId: timerIdOf(source, at),
+        }
+        if (header.deliverTimeMs <= firedMs) return
+        const child = this.#childFor(partition, header.deliverTimeMs)
+        if (isCancelled) child.appendCancelled(header)
+        else this.#move(child, header, { source, at, size })
       },
-    )
-    const lostCount = chunk.moveOn(position, count)
+      end: position => {
+        lostCount = chunk.moveOn(position, count, cancelledCount)
+      },
+    }
+    const range = { position: start, bytesMax: STEP_BYTES }
+    await readChunk(chunk, range, { log: this.#log, visitor })
     if (chunk.isDone) this.#table.condemnChunk(partition, chunk)
     return lostCount
   }
 
+  #childFor(partition: Partition, deliverTimeMs: number): Chunk {
+    return this.#table.chunkFor(this.#table.forSplit(partition, deliverTimeMs), 'split')
+  }
+
   #move(
-    partition: Partition,
-    record: { source: Buffer; at: number; size: number; deliverTimeMs: number },
+    chunk: Chunk,
+    header: TimerHeader,
+    record: { readonly source: Buffer; readonly at: number; readonly size: number },
   ): void {
-    const child = this.#table.forSplit(partition, record.deliverTimeMs)
-    const header = {
-      deliverTimeMs: record.deliverTimeMs,
-      timerId: timerIdOf(record.source, record.at),
-    }
     const start = record.at + TIMER_HEADER_BYTES
-    this.#table
-      .chunkFor(child, 'split')
-      .append(header, record.source, start, record.size - TIMER_HEADER_BYTES)
+    const position = chunk.append(header, record.source, start, record.size - TIMER_HEADER_BYTES)
+    this.#cancelled.pending.moved(header.timerId, { kind: 'chunk', chunk, position })
   }
 }

@@ -47,14 +47,33 @@ export class ParkedQueue {
   }
 
   first(): ParkedPlace | undefined {
-    const timerId = this.#timerIds[this.#head]
+    return this.#at(this.#head)
+  }
+
+  find(timerId: number): ParkedPlace | undefined {
+    const index = this.#timerIds.indexOf(timerId, this.#head)
+    return index < 0 ? undefined : this.#at(index)
+  }
+
+  remove(timerId: number): void {
+    const index = this.#timerIds.indexOf(timerId, this.#head)
+    if (index < 0) return
+    this.#timerIds.splice(index, 1)
+    this.#deliverTimesMs.splice(index, 1)
+    this.#chunkNumbers.splice(index, 1)
+    this.#positions.splice(index, 1)
+    this.#recordBytes.splice(index, 1)
+  }
+
+  #at(index: number): ParkedPlace | undefined {
+    const timerId = this.#timerIds[index]
     if (timerId === undefined) return undefined
     return {
       timerId,
-      deliverTimeMs: this.#deliverTimesMs[this.#head] ?? 0,
-      chunkNumber: this.#chunkNumbers[this.#head] ?? 0,
-      position: this.#positions[this.#head] ?? 0,
-      recordBytes: this.#recordBytes[this.#head] ?? 0,
+      deliverTimeMs: this.#deliverTimesMs[index] ?? 0,
+      chunkNumber: this.#chunkNumbers[index] ?? 0,
+      position: this.#positions[index] ?? 0,
+      recordBytes: this.#recordBytes[index] ?? 0,
     }
   }
 

@@ -9,8 +9,9 @@ import {
 import type { CheckpointParticipant } from '../../store/index.ts'
 import { Chunk } from '../chunk.ts'
 import { readChunk } from '../chunk-reader.ts'
-import type { FiredIds } from '../fired-ids.ts'
+import type { TimerIds } from '../timer-ids.ts'
 import { PagePool } from '../page-pool.ts'
+import type { PendingCancels } from '../pending-cancels.ts'
 import type { Publisher } from '../publisher.ts'
 import {
   TIMER_HEADER_BYTES,
@@ -51,7 +52,9 @@ export class ParkedStore implements CheckpointParticipant {
   readonly #platform: Platform
   readonly #directory: string
   readonly #publisher: Publisher
-  readonly #fired: FiredIds
+  readonly #fired: TimerIds
+  readonly #recoveredCancels: TimerIds
+  readonly #cancels: PendingCancels
   readonly #pool = new PagePool()
   readonly #chunks = new Map<number, Chunk>()
   /** Ids in a chunk that are delivered: kept until the whole chunk goes. */
@@ -74,12 +77,16 @@ export class ParkedStore implements CheckpointParticipant {
     platform: Platform
     directory: string
     publisher: Publisher
-    fired: FiredIds
+    fired: TimerIds
+    recoveredCancels: TimerIds
+    cancels: PendingCancels
   }) {
     this.#platform = parts.platform
     this.#directory = parts.directory
     this.#publisher = parts.publisher
     this.#fired = parts.fired
+    this.#recoveredCancels = parts.recoveredCancels
+    this.#cancels = parts.cancels
   }
 
   /** Messages that wait although their time has come. */
@@ -157,6 +164,36 @@ export class ParkedStore implements CheckpointParticipant {
     const place = this.#late.get(timerId)
     if (place === undefined) return
     this.#late.delete(timerId)
+    this.#markGone(place)
+  }
+
+  /** Whether a message of the window is kept here. */
+  isLate(timerId: number): boolean {
+    return this.#late.has(timerId)
+  }
+
+  /** A message that waits here, whether for its time or for its topic. */
+  find(timerId: number): ParkedPlace | undefined {
+    const late = this.#late.get(timerId)
+    if (late !== undefined) return late
+    for (const queue of this.#refused.values()) {
+      const place = queue.find(timerId)
+      if (place !== undefined) return place
+    }
+    return undefined
+  }
+
+  /** The accept record of a message that `find` has found. */
+  read(place: ParkedPlace): Promise<Buffer> {
+    return this.#read(place)
+  }
+
+  /** The message is done with; does nothing when it does not wait here. */
+  cancel(timerId: number): void {
+    const place = this.find(timerId)
+    if (place === undefined) return
+    this.#late.delete(timerId)
+    for (const queue of this.#refused.values()) queue.remove(timerId)
     this.#markGone(place)
   }
 
@@ -337,8 +374,12 @@ export class ParkedStore implements CheckpointParticipant {
         queue.rotate()
         continue
       }
-      if (!this.#fired.take(place.timerId)) {
+      const isDone = this.#fired.take(place.timerId) || this.#recoveredCancels.take(place.timerId)
+      if (!isDone) {
         const record = await this.#read(place)
+        // Cancelled while it was read, or decided to be: then it is looked at again later.
+        if (queue.first()?.timerId !== place.timerId) continue
+        if (this.#cancels.find(place.timerId) !== undefined) return
         if (place.deliverTimeMs > this.#platform.clock.timeMs()) continue
         if (checkRecord(record, 0, record.length).kind !== 'record') {
           this.#lose(queue, place)

@@ -1,0 +1,49 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ChunkIndex } from './chunk-index.ts'
+
+const sequences = fc.array(
+  fc.array(fc.record({ step: fc.integer({ min: 1, max: 5_000 }), sizeBytes: fc.nat(40_000) }), {
+    minLength: 1,
+    maxLength: 40,
+  }),
+  { minLength: 1, maxLength: 5 },
+)
+
+test('every message is found in one of its stretches, whatever sequences its chunk has', () => {
+  fc.assert(
+    fc.property(sequences, fc.nat(1_000_000), (parts, first) => {
+      const index = new ChunkIndex()
+      const placed: { timerId: number; position: number }[] = []
+      let position = 32
+      for (const [number, part] of parts.entries()) {
+        let timerId = first - number * 1_000_000
+        for (const { step, sizeBytes } of part) {
+          timerId += step
+          placed.push({ timerId, position })
+          index.add(timerId, position, position + 56 + sizeBytes)
+          position += 56 + sizeBytes
+        }
+      }
+      expect(index.endPosition).toBe(position)
+      for (const message of placed) {
+        const stretches = index.stretchesOf(message.timerId)
+        const isIn = stretches.some(
+          ({ from, to }) => message.position >= from && message.position < to,
+        )
+        expect(isIn).toBe(true)
+        expect(stretches.length).toBeLessThanOrEqual(parts.length + 1)
+      }
+    }),
+  )
+})
+
+test('a message takes little reading to find', () => {
+  const index = new ChunkIndex()
+  for (let count = 0; count < 10_000; count++) {
+    index.add(count * 300, 32 + count * 300, 32 + (count + 1) * 300)
+  }
+  const [stretch] = index.stretchesOf(4_567 * 300)
+  expect((stretch?.to ?? 0) - (stretch?.from ?? 0)).toBeLessThan(70_000)
+  expect(index.bytes).toBeLessThan(1_000)
+})

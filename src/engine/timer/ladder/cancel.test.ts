@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest'
+import { SimulatedWorld } from '../../../core/platform/simulated/index.ts'
+import { type Accepted, TestBroker, timerFiles } from '../testing.ts'
+
+const SECOND_MS = 1000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+function nowOf(world: SimulatedWorld): number {
+  return world.platform.clock.timeMs()
+}
+
+async function settled(world: SimulatedWorld, broker: TestBroker): Promise<void> {
+  await world.finish(broker.store.whenApplied(broker.store.endOffset - 1))
+}
+
+interface Scene {
+  readonly world: SimulatedWorld
+  broker: TestBroker
+  readonly message: Accepted
+}
+
+/** A broker with one message that waits, and after it another that must not be touched. */
+async function waiting(delayMs: number, options: { refuse?: boolean } = {}): Promise<Scene> {
+  const world = new SimulatedWorld({ seed: 5 })
+  const broker = await TestBroker.open(world, {}, sink => {
+    if (options.refuse === true) sink.refused.add('Target')
+  })
+  const message = broker.accept({ key: 1, deliverTimeMs: nowOf(world) + delayMs })
+  broker.accept({ key: 2, deliverTimeMs: nowOf(world) + delayMs })
+  await settled(world, broker)
+  return { world, broker, message }
+}
+
+/** Runs until the time of the message is well over; returns what was delivered. */
+async function deliveredKeys(scene: Scene): Promise<number[]> {
+  const { world, message } = scene
+  scene.broker.sink.refused.clear()
+  const restMs = message.deliverTimeMs - nowOf(world)
+  if (restMs > HOUR_MS) world.stepClock(restMs - 30_000)
+  await world.runFor(Math.max(0, message.deliverTimeMs - nowOf(world)) + 5_000)
+  const published = await scene.broker.published()
+  return published.map(({ key }) => key)
+}
+
+async function restart(scene: Scene, how: 'stop' | 'crash'): Promise<void> {
+  if (how === 'stop') await scene.broker.stop()
+  else scene.world.crash()
+  scene.broker = await TestBroker.open(scene.world)
+}
+
+const DELAYS: readonly (readonly [name: string, delayMs: number])[] = [
+  ['within seconds', 3 * SECOND_MS],
+  ['within minutes', 3 * 60 * SECOND_MS],
+  ['in days', 5 * DAY_MS],
+  ['in years', 800 * DAY_MS],
+]
+
+describe.each(DELAYS)('a message due %s', (_name, delayMs) => {
+  test('that is cancelled is never delivered, and the answer stays the same', async () => {
+    const scene = await waiting(delayMs)
+    const { world, broker, message } = scene
+    expect(await world.finish(broker.cancel(message))).toBe('cancelled')
+    expect(await world.finish(broker.cancel(message))).toBe('cancelled')
+    expect(broker.timers.statistics().waitingCount).toBe(1)
+    expect(await deliveredKeys(scene)).toEqual([2])
+    expect(await world.finish(broker.cancel(message))).toBe('absent')
+    expect(broker.timers.statistics().waitingCount).toBe(0)
+    await broker.stop()
+    expect(await timerFiles(world)).toEqual([])
+  })
+
+  test.each(['stop', 'crash'] as const)('and cancelled is so after a %s', async how => {
+    const scene = await waiting(delayMs)
+    const { world, message } = scene
+    expect(await world.finish(scene.broker.cancel(message))).toBe('cancelled')
+    await restart(scene, how)
+    if (delayMs > 60 * SECOND_MS) {
+      expect(await world.finish(scene.broker.cancel(message))).toBe('cancelled')
+    }
+    expect(await deliveredKeys(scene)).toEqual([2])
+  })
+
+  test('is cancelled after a checkpoint and a restart', async () => {
+    const scene = await waiting(delayMs)
+    const { world, message } = scene
+    await restart(scene, 'stop')
+    expect(await world.finish(scene.broker.cancel(message))).toBe('cancelled')
+    await restart(scene, 'crash')
+    expect(await deliveredKeys(scene)).toEqual([2])
+  })
+
+  test('is delivered when the cancel was not durable', async () => {
+    const scene = await waiting(delayMs)
+    void scene.broker.cancel(scene.message)
+    scene.world.crash()
+    scene.broker = await TestBroker.open(scene.world)
+    expect(await deliveredKeys(scene)).toEqual([1, 2])
+  })
+})
+
+test('what is delivered cannot be cancelled', async () => {
+  const scene = await waiting(2 * SECOND_MS)
+  expect(await deliveredKeys(scene)).toEqual([1, 2])
+  expect(await scene.world.finish(scene.broker.cancel(scene.message))).toBe('absent')
+})
+
+test('a message whose topic refuses it is cancelled where it is parked', async () => {
+  const scene = await waiting(2 * SECOND_MS, { refuse: true })
+  const { world, broker, message } = scene
+  await world.runFor(4_000)
+  expect(broker.timers.statistics().parkedCount).toBe(2)
+  expect(await world.finish(broker.cancel(message))).toBe('cancelled')
+  expect(broker.timers.statistics().parkedCount).toBe(1)
+  await restart(scene, 'stop')
+  await world.runFor(60_000)
+  expect(await deliveredKeys(scene)).toEqual([2])
+})
+
+test('two cancels at once are one', async () => {
+  const { world, broker, message } = await waiting(HOUR_MS)
+  const end = broker.store.endOffset
+  const both = await world.finish(Promise.all([broker.cancel(message), broker.cancel(message)]))
+  expect(both).toEqual(['cancelled', 'cancelled'])
+  expect(broker.store.endOffset - end).toBeLessThan(400)
+})
+
+test('another deliver time than that of the message does not find it', async () => {
+  const scene = await waiting(HOUR_MS)
+  const { world, broker, message } = scene
+  const forged = { ...message, cancels: [], deliverTimeMs: message.deliverTimeMs + 1 }
+  expect(await world.finish(broker.cancel(forged))).toBe('absent')
+  expect(await deliveredKeys(scene)).toEqual([1, 2])
+})

@@ -1,0 +1,171 @@
+import { BrokerError } from '../../../core/base/index.ts'
+import type { Store } from '../../store/index.ts'
+import type { ParkedStore } from '../parked/parked-store.ts'
+import type { CancelPlace, PendingCancels } from '../pending-cancels.ts'
+import type { TimerIds } from '../timer-ids.ts'
+import type { ChunkFind, ChunkSearch, TimerRef } from './chunk-search.ts'
+import type { Firing } from './firing.ts'
+import type { PartitionTable } from './partition-table.ts'
+import { LOG_BLOCK, PARKED_BLOCK, type Window } from './window.ts'
+
+/** What is true of a message at one moment. */
+export type TimerState =
+  | {
+      readonly kind: 'waiting'
+      readonly place: CancelPlace
+      /** Its accept record. */
+      readonly record: Buffer
+    }
+  /** It will be cancelled once the record at `changeOffset` is durable. */
+  | { readonly kind: 'cancelling'; readonly changeOffset: number }
+  | { readonly kind: 'cancelled' }
+  /** It is about to be delivered. */
+  | { readonly kind: 'claimed' }
+  /** It does not wait, or never did. */
+  | { readonly kind: 'absent' }
+
+/** Looks before what the window says is taken for the whole truth: its bytes may have moved once. */
+const LOOK_COUNT_MAX = 4
+
+/** What a search has read; by the time of the decision it may have moved on. */
+interface Found {
+  readonly inChunk: ChunkFind | undefined
+  /** From the log or the parked store. */
+  readonly record: Buffer | undefined
+}
+
+const NOTHING: Found = { inChunk: undefined, record: undefined }
+const CANCELLED: TimerState = { kind: 'cancelled' }
+const ABSENT: TimerState = { kind: 'absent' }
+
+/** Finds single waiting messages, wherever they wait. */
+export class Finder {
+  readonly #store: Store
+  readonly #table: PartitionTable
+  readonly #window: Window
+  readonly #firing: Firing
+  readonly #parked: ParkedStore
+  readonly #cancels: PendingCancels
+  readonly #recoveredCancels: TimerIds
+  readonly #fired: TimerIds
+  readonly #isLeft: (deliverTimeMs: number, timerId: number) => boolean
+  readonly #search: ChunkSearch
+
+  constructor(parts: {
+    store: Store
+    table: PartitionTable
+    window: Window
+    firing: Firing
+    parked: ParkedStore
+    cancels: PendingCancels
+    recoveredCancels: TimerIds
+    fired: TimerIds
+    /** What chunks have of such a message is left over: it was done with there. */
+    isLeft: (deliverTimeMs: number, timerId: number) => boolean
+    search: ChunkSearch
+  }) {
+    this.#store = parts.store
+    this.#table = parts.table
+    this.#window = parts.window
+    this.#firing = parts.firing
+    this.#parked = parts.parked
+    this.#cancels = parts.cancels
+    this.#recoveredCancels = parts.recoveredCancels
+    this.#fired = parts.fired
+    this.#isLeft = parts.isLeft
+    this.#search = parts.search
+  }
+
+  /**
+   * Looks for a message, which may read the disk, then calls `decide` with what is true in that
+   * moment: nothing happens between the look and what `decide` does at once.
+   */
+  async find<Result>(ref: TimerRef, decide: (state: TimerState) => Result): Promise<Result> {
+    const observed = this.#cancels.observe()
+    try {
+      for (let looks = 1; ; looks++) {
+        const found = await this.#look(ref)
+        const state = this.#stateOf(ref, found)
+        if (state !== 'moved') return decide(state)
+        if (looks >= LOOK_COUNT_MAX) throw new BrokerError('MESSAGE_UNREADABLE', { ...ref })
+      }
+    } finally {
+      observed()
+    }
+  }
+
+  async #look(ref: TimerRef): Promise<Found> {
+    const { timerId } = ref
+    const slot = this.#window.find(timerId)
+    if (slot >= 0) {
+      const block = this.#window.block(slot)
+      if (block === LOG_BLOCK) return { inChunk: undefined, record: await this.#readLog(timerId) }
+      if (block !== PARKED_BLOCK) return { ...NOTHING, inChunk: await this.#lookInChunks(ref) }
+    }
+    const parked = this.#parked.find(timerId)
+    if (parked !== undefined) return { ...NOTHING, record: await this.#parked.read(parked) }
+    return { ...NOTHING, inChunk: await this.#lookInChunks(ref) }
+  }
+
+  async #lookInChunks(ref: TimerRef): Promise<ChunkFind | undefined> {
+    for (const partition of this.#table.covering(ref.deliverTimeMs)) {
+      for (const chunk of partition.chunks) {
+        const found = await this.#search.find(chunk, ref)
+        if (found !== undefined) return found
+      }
+    }
+    return undefined
+  }
+
+  /** Undefined when the log has it no more. */
+  #readLog(timerId: number): Promise<Buffer | undefined> {
+    return this.#store.readRecord(timerId)
+  }
+
+  /** In one step. `moved` when the message has gone somewhere else since it was looked for. */
+  #stateOf(ref: TimerRef, found: Found): TimerState | 'moved' {
+    const { timerId } = ref
+    const pending = this.#cancels.find(timerId)
+    if (pending !== undefined) {
+      if (pending.isApplied) return CANCELLED
+      return { kind: 'cancelling', changeOffset: pending.changeOffset }
+    }
+    if (this.#recoveredCancels.has(timerId)) return CANCELLED
+    // It has fired, and what is left of it is still to be met.
+    if (this.#fired.has(timerId)) return ABSENT
+    const slot = this.#window.find(timerId)
+    if (slot >= 0) return this.#stateInWindow(ref, slot, found)
+    if (this.#firing.isClaimed(timerId)) return { kind: 'claimed' }
+    const parked = this.#parked.find(timerId)
+    if (parked !== undefined) {
+      if (found.record === undefined) return 'moved'
+      return { kind: 'waiting', place: { kind: 'parked' }, record: found.record }
+    }
+    if (found.inChunk === undefined || this.#isLeft(ref.deliverTimeMs, timerId)) return ABSENT
+    return stateInChunk(found.inChunk)
+  }
+
+  #stateInWindow(ref: TimerRef, slot: number, found: Found): TimerState | 'moved' {
+    if (this.#window.isCancelled(slot)) return CANCELLED
+    if (this.#window.deliverTimeMs(slot) !== ref.deliverTimeMs) return ABSENT
+    const block = this.#window.block(slot)
+    if (block === LOG_BLOCK || block === PARKED_BLOCK) {
+      if (found.record === undefined) return 'moved'
+      const kind = this.#parked.isLate(ref.timerId) ? 'parked' : 'log'
+      return { kind: 'waiting', place: { kind }, record: found.record }
+    }
+    if (this.#isLeft(ref.deliverTimeMs, ref.timerId)) return ABSENT
+    if (found.inChunk === undefined) return 'moved'
+    const { chunk, position, record } = found.inChunk
+    return { kind: 'waiting', place: { kind: 'chunk', chunk, position }, record }
+  }
+}
+
+function stateInChunk(found: ChunkFind): TimerState | 'moved' {
+  const { chunk, position, isCancelled, record } = found
+  if (position < chunk.doneBytes) return 'moved'
+  if (isCancelled) return CANCELLED
+  // It was in the window, and is not there any more.
+  if (position < chunk.takenBytes) return ABSENT
+  return { kind: 'waiting', place: { kind: 'chunk', chunk, position }, record }
+}

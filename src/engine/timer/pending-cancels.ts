@@ -1,0 +1,79 @@
+import type { Chunk } from './chunk.ts'
+
+/** Where a waiting message lies, beside the window. */
+export type CancelPlace =
+  /** In the window, and its bytes in the commit log only. */
+  | { readonly kind: 'log' }
+  | { readonly kind: 'chunk'; readonly chunk: Chunk; readonly position: number }
+  /** In the parked store, by its timer id. */
+  | { readonly kind: 'parked' }
+
+/** A cancel from its decision until nobody can meet the message any more. */
+export interface PendingCancel {
+  readonly timerId: number
+  /** Commit log offset of the record that says so: it counts once that is durable. */
+  readonly changeOffset: number
+  place: CancelPlace
+  /** The record is durable. */
+  isApplied: boolean
+}
+
+/**
+ * Cancels that are decided and not yet durable, and those that have just become so: from the
+ * decision on the message must not fire, until the record is durable it must not be forgotten.
+ * Whoever moves the message meanwhile says where to.
+ */
+export class PendingCancels {
+  readonly #byId = new Map<number, PendingCancel>()
+  #observerCount = 0
+  /** Applied while somebody was observing. */
+  #forgettable: number[] = []
+
+  get count(): number {
+    return this.#byId.size
+  }
+
+  find(timerId: number): PendingCancel | undefined {
+    return this.#byId.size === 0 ? undefined : this.#byId.get(timerId)
+  }
+
+  begin(timerId: number, changeOffset: number, place: CancelPlace): void {
+    this.#byId.set(timerId, { timerId, changeOffset, place, isApplied: false })
+  }
+
+  /** The message was copied: the copy is what counts from now on. */
+  moved(timerId: number, place: CancelPlace): void {
+    const pending = this.find(timerId)
+    if (pending !== undefined && !pending.isApplied) pending.place = place
+  }
+
+  /** The message is done with. */
+  forget(timerId: number): void {
+    this.#byId.delete(timerId)
+  }
+
+  /**
+   * Reads of a file that began before a mark was made do not see it: until the returned function
+   * is called, cancels that become durable can be found here.
+   */
+  observe(): () => void {
+    this.#observerCount++
+    return () => {
+      this.#observerCount--
+      if (this.#observerCount > 0) return
+      for (const timerId of this.#forgettable) this.forget(timerId)
+      this.#forgettable = []
+    }
+  }
+
+  /**
+   * It is durable and carried out. A message that is claimed asks once more before it is delivered,
+   * and whoever delivers it forgets this then.
+   */
+  applied(pending: PendingCancel, isClaimed: boolean): void {
+    pending.isApplied = true
+    if (isClaimed) return
+    if (this.#observerCount === 0) this.forget(pending.timerId)
+    else this.#forgettable.push(pending.timerId)
+  }
+}
