@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import { dirname } from 'node:path'
 import { BrokerError } from '../../base/index.ts'
 import type { DirectoryLock, File, Files } from '../files.ts'
 import { lockDirectory } from './directory-lock.ts'
@@ -41,10 +42,15 @@ export class RealFiles implements Files {
     })
   }
 
-  makeDirectory(path: string): Promise<void> {
-    return callOn(path, done => {
-      fs.mkdir(path, { recursive: true }, done)
-    })
+  /** Level by level: Node's own way of making all of them never ends below `/proc`. */
+  async makeDirectory(path: string): Promise<void> {
+    const refusal = await tryMakeDirectory(path)
+    if (refusal === undefined) return
+    const parent = dirname(path)
+    if (refusal.code !== 'ENOENT' || parent === path) throw fileError(refusal, path)
+    await this.makeDirectory(parent)
+    const second = await tryMakeDirectory(path)
+    if (second !== undefined) throw fileError(second, path)
   }
 
   async remove(path: string): Promise<void> {
@@ -113,6 +119,22 @@ function callOn(path: string, start: (done: Done) => void): Promise<void> {
     start(error => {
       if (error) reject(fileError(error, path))
       else resolve()
+    })
+  })
+}
+
+/** Resolves to the system's refusal; `undefined` when the directory is there now. */
+function tryMakeDirectory(path: string): Promise<NodeJS.ErrnoException | undefined> {
+  return new Promise(resolve => {
+    fs.mkdir(path, error => {
+      if (error === null) {
+        resolve(undefined)
+        return
+      }
+      // What is there already may be refused for other reasons, such as a disk to be read only.
+      fs.stat(path, (unknown, stats) => {
+        resolve(unknown === null && stats.isDirectory() ? undefined : error)
+      })
     })
   })
 }
