@@ -1,15 +1,13 @@
 import type { Command } from 'commander'
-import { Consumer } from '../client/index.ts'
-import { BrokerError } from '../core/base/index.ts'
+import { type BrokerClient, Consumer } from '../client/index.ts'
+import { type ConsumeFlags, type ConsumeOrder, consumeOrder } from './consume-order.ts'
+import { endProcess } from './end-process.ts'
 import { exitCodes } from './exit-code.ts'
 import { messageText } from './message-text.ts'
 import { addServerFlags, withServer } from './server-address.ts'
 import { StopSignal } from './stop-signal.ts'
 
-interface Flags {
-  readonly group: string
-  readonly tag: string
-  readonly max?: string
+interface Flags extends ConsumeFlags {
   readonly server: string
   readonly json?: boolean
 }
@@ -23,20 +21,22 @@ export function addConsume(program: Command): void {
     .option('--max <count>', 'end after so many messages')
     .option('--tag <expression>', 'only these tags: a, or a || b', '*')
   addServerFlags(command)
-  command.action(consume)
+  command.action((topic: string, flags: Flags) => consume(consumeOrder(topic, flags), flags))
 }
 
-async function consume(topic: string, flags: Flags): Promise<void> {
-  const messagesMax = parseMax(flags.max)
-  const stopSignal = new StopSignal(() => process.exit(exitCodes.failed))
+async function consume(order: ConsumeOrder, flags: Flags): Promise<void> {
+  const { topic, group, tags, messagesMax } = order
+  const json = flags.json === true
+  const stopSignal = new StopSignal(() => endProcess(exitCodes.failed))
   await withServer(flags.server, async client => {
+    await noteAbsence(client, topic, json)
     let printedCount = 0
     const consumer = new Consumer(client, {
-      group: flags.group,
-      subscriptions: { [topic]: flags.tag },
+      group,
+      subscriptions: { [topic]: tags },
       messagesMax,
       handler: message => {
-        console.log(messageText(message, flags.json === true))
+        console.log(messageText(message, json))
         printedCount += 1
         if (printedCount === messagesMax) stopSignal.raise()
       },
@@ -47,8 +47,10 @@ async function consume(topic: string, flags: Flags): Promise<void> {
   })
 }
 
-function parseMax(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new BrokerError('PARAMETER_INVALID', { '--max': `${text} is not 1 or more` })
+/** Says once, on standard error, that there is nothing to read yet: it may be a typing error. */
+async function noteAbsence(client: BrokerClient, topic: string, json: boolean): Promise<void> {
+  const queues = await client.readableQueues(topic)
+  if (queues.length > 0) return
+  const message = `the topic ${topic} does not exist yet; waiting for it`
+  console.error(json ? JSON.stringify({ notice: { message, topic } }) : `orrery: ${message}`)
 }

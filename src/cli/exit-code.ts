@@ -16,6 +16,7 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 export function exitCodeOf(error: unknown): ExitCode {
   if (!(error instanceof BrokerError)) return exitCodes.failed
   switch (error.code) {
+    case 'COMMAND_LINE_INVALID':
     case 'OPTION_INVALID':
     case 'PARAMETER_INVALID':
     case 'DELAY_INVALID':
@@ -27,9 +28,10 @@ export function exitCodeOf(error: unknown): ExitCode {
     case 'GROUP_NAME_INVALID':
     case 'SUBSCRIPTION_INVALID':
     case 'MESSAGE_INVALID':
+    case 'NOT_A_NAME_SERVER':
+    case 'LISTEN_FAILED':
       return exitCodes.usage
     case 'ADDRESS_IN_USE':
-    case 'LISTEN_FAILED':
     case 'STORE_LOCKED':
     case 'CONNECT_FAILED':
       return exitCodes.unavailable

@@ -1,5 +1,7 @@
 import { BrokerError } from '../core/base/index.ts'
+import { PROPERTY } from '../model/message/index.ts'
 import { parseDeliverAt, parseDuration } from '../model/schedule/index.ts'
+import { checkTopicArgument } from './topic-argument.ts'
 
 /** What `orrery send` was asked to send. */
 export interface SendOrder {
@@ -27,21 +29,18 @@ export interface SendFlags {
   readonly property?: readonly string[]
 }
 
-/** Errors: PARAMETER_INVALID, and those of `parseDuration` and `parseDeliverAt`. */
+/** Errors: COMMAND_LINE_INVALID, TOPIC_NAME_INVALID, and those of `parseDuration` and `parseDeliverAt`. */
 export function sendOrder(topic: string, body: Uint8Array, flags: SendFlags): SendOrder {
-  return {
-    topic,
-    body,
-    when: sendTime(flags),
-    tag: flags.tag,
-    key: flags.key,
-    properties: properties(flags.property ?? []),
-  }
+  checkTopicArgument(topic)
+  const when = sendTime(flags)
+  const given = properties(flags.property ?? [])
+  if (when.kind !== 'now') checkNoDelay(given)
+  return { topic, body, when, tag: flags.tag, key: flags.key, properties: given }
 }
 
 function sendTime({ delay, at, level }: SendFlags): SendTime {
   if ([delay, at, level].filter(flag => flag !== undefined).length > 1) {
-    throw new BrokerError('PARAMETER_INVALID', {
+    throw new BrokerError('COMMAND_LINE_INVALID', {
       flags: '--delay, --at and --level exclude each other',
     })
   }
@@ -53,14 +52,36 @@ function sendTime({ delay, at, level }: SendFlags): SendTime {
 
 function parseLevel(text: string): number {
   if (/^[1-9]\d{0,3}$/.test(text)) return Number(text)
-  throw new BrokerError('PARAMETER_INVALID', { '--level': `${text} is not 1 or more` })
+  throw new BrokerError('COMMAND_LINE_INVALID', {
+    '--level': `${shown(text)} is no level; give 1 to 18, or up to the last of the broker's own table`,
+  })
+}
+
+function shown(text: string): string {
+  return text === '' ? 'an empty value' : text
+}
+
+const DELAY_PROPERTIES: readonly string[] = [
+  PROPERTY.DELAY,
+  PROPERTY.TIMER_DELAY_SEC,
+  PROPERTY.TIMER_DELAY_MS,
+  PROPERTY.TIMER_DELIVER_MS,
+]
+
+/** A flag and a property may say different times, of which one would be dropped in silence. */
+function checkNoDelay(given: Readonly<Record<string, string>>): void {
+  const delay = DELAY_PROPERTIES.find(name => Object.hasOwn(given, name))
+  if (delay === undefined) return
+  throw new BrokerError('COMMAND_LINE_INVALID', {
+    '--property': `${delay} says when, as --delay, --at and --level do; give one of them`,
+  })
 }
 
 function properties(pairs: readonly string[]): Readonly<Record<string, string>> {
   const entries = pairs.map(pair => {
     const end = pair.indexOf('=')
     if (end < 1) {
-      throw new BrokerError('PARAMETER_INVALID', { '--property': `${pair} is not NAME=VALUE` })
+      throw new BrokerError('COMMAND_LINE_INVALID', { '--property': `${pair} is not NAME=VALUE` })
     }
     return [pair.slice(0, end), pair.slice(end + 1)] as const
   })

@@ -19,7 +19,10 @@ export function addSend(program: Command): void {
     .description('send one message; a body of - is read from standard input')
     .option('--delay <duration>', 'deliver after 250ms, 10s, 15m, 36h, 30d')
     .option('--at <time>', 'deliver at 2030-01-31T09:00:00+01:00, or milliseconds since 1970')
-    .option('--level <number>', 'deliver after the time of this delay level, 1 to 18')
+    .option(
+      '--level <number>',
+      'deliver after the time of this delay level, 1 to 18; levels above the last count as the last',
+    )
     .option('--tag <tag>', 'what consumers filter by')
     .option('--key <key>', 'what tools find it by')
     .option('--property <name=value>', 'a property; may be repeated', collect)

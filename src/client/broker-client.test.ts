@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { BrokerError } from '../core/base/index.ts'
 import { decodeHeartbeat, REQUEST_CODE, RESPONSE_CODE } from '../model/wire/index.ts'
 import { forEachBatchItem, parseProperties } from '../model/message/index.ts'
 import { type BrokerClient, connectRemoting, type ConnectOptions } from './broker-client.ts'
@@ -146,6 +147,35 @@ describe('failures', () => {
     await expect(sending).rejects.toMatchObject({
       code: 'REQUEST_FAILED',
       details: { code: 13, remark: 'too far' },
+    })
+  })
+
+  test('an error that the remark names rejects as that error, with its details', async () => {
+    const { cluster, client } = await scene({ T: 1 })
+    const refused = new BrokerError('DELIVER_TIME_TOO_FAR', { limitMs: 5, option: 'x' })
+    cluster.broker.setScript(request =>
+      request.code === 310
+        ? { code: RESPONSE_CODE.MESSAGE_ILLEGAL, remark: `${refused.code}: ${refused.message}` }
+        : cluster.answer(request),
+    )
+    const sending = cluster.world.finish(client.send({ topic: 'T', body: 'x' }))
+    await expect(sending).rejects.toMatchObject({
+      code: 'DELIVER_TIME_TOO_FAR',
+      details: { limitMs: '5', option: 'x' },
+      message: refused.message,
+    })
+  })
+
+  test('a broker in the place of the name server is told apart', async () => {
+    const { cluster, client } = await scene({ T: 1 })
+    cluster.nameserver.setScript(() => ({
+      code: RESPONSE_CODE.REQUEST_CODE_NOT_SUPPORTED,
+      remark: ' request type 105 not supported',
+    }))
+    const sending = cluster.world.finish(client.send({ topic: 'T', body: 'x' }))
+    await expect(sending).rejects.toMatchObject({
+      code: 'NOT_A_NAME_SERVER',
+      details: { address: NAMESERVER },
     })
   })
 

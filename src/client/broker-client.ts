@@ -83,7 +83,8 @@ export async function connectRemoting(options: ConnectOptions): Promise<BrokerCl
  * `Consumer`. Lost connections are made again when they are needed; a request that was under way
  * rejects with `CONNECTION_LOST` and is not repeated, because it may have been done.
  *
- * An answer other than success rejects with `REQUEST_FAILED`, `code` and `remark` in its details.
+ * An answer other than success rejects with the error that its remark names, as those of our broker
+ * do, or else with `REQUEST_FAILED`, `code` and `remark` in its details.
  */
 export class BrokerClient {
   readonly platform: ClientPlatform
@@ -193,7 +194,7 @@ export class BrokerClient {
 
   /**
    * Cancels a message that waits for its deliver time, at the broker that holds it; durable when it
-   * resolves. Errors: MESSAGE_ID_INVALID, TOPIC_NOT_FOUND, REQUEST_FAILED.
+   * resolves. Errors: MESSAGE_ID_INVALID, TOPIC_NOT_FOUND, and those of any refused request.
    */
   async recall(message: {
     readonly topic: string

@@ -7,6 +7,7 @@ export {
   type SendReceipt,
 } from './broker-client.ts'
 export { Consumer, type ConsumerOptions } from './consumer.ts'
+export { parseHostPort } from './host-port.ts'
 export type { OutgoingMessage } from './outgoing-message.ts'
 export { PullConsumer, type PullOptions, type PullResult } from './pull-consumer.ts'
 export type { MessageHandler } from './queue-worker.ts'

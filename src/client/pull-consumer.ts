@@ -65,7 +65,9 @@ export class PullConsumer {
     return this.#client.readableQueues(topic)
   }
 
-  /** Errors: REQUEST_FAILED, SUBSCRIPTION_INVALID, MESSAGE_INVALID, those of the connection. */
+  /**
+   * Errors: SUBSCRIPTION_INVALID, MESSAGE_INVALID, those of a refused request and of the connection.
+   */
   async pull(target: QueueAddress, options: PullOptions): Promise<PullResult> {
     const filter = parseTagExpression(options.tags)
     const waitMs = options.waitMs ?? WAIT_MS

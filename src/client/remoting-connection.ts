@@ -1,4 +1,4 @@
-import { BrokerError } from '../core/base/index.ts'
+import { BrokerError, errorOfRemark } from '../core/base/index.ts'
 import type { Connection, Platform, Timer } from '../core/platform/index.ts'
 import {
   decodeHeader,
@@ -191,13 +191,15 @@ export class RemotingConnection {
   }
 }
 
-/** The answer of a request that succeeded. Errors: REQUEST_FAILED with `code` and `remark`. */
+/** The answer of a request that succeeded. Errors: those of `requestFailed`. */
 export function succeeded(response: RemotingResponse): RemotingResponse {
   if (response.code !== RESPONSE_CODE.SUCCESS) throw requestFailed(response)
   return response
 }
 
+/** The error that the broker names in its remark; else REQUEST_FAILED with `code` and `remark`. */
 export function requestFailed(response: RemotingResponse): BrokerError {
-  const { code, remark } = response
-  return new BrokerError('REQUEST_FAILED', { code, remark: remark ?? '' })
+  const { code } = response
+  const remark = response.remark?.trim() ?? ''
+  return errorOfRemark(remark) ?? new BrokerError('REQUEST_FAILED', { code, remark })
 }

@@ -1,3 +1,4 @@
+import { BrokerError } from '../core/base/index.ts'
 import type { Clock } from '../core/platform/index.ts'
 import { AUTO_CREATE_TOPIC } from '../model/message/index.ts'
 import {
@@ -49,7 +50,10 @@ export class TopicDirectory {
     this.#options = options
   }
 
-  /** Queues of a topic that exists; `undefined` when it does not. Errors: REQUEST_FAILED. */
+  /**
+   * Queues of a topic that exists; `undefined` when it does not. Errors: NOT_A_NAME_SERVER, and
+   * those of a refused request.
+   */
   async existing(topic: string): Promise<TopicQueues | undefined> {
     const remembered = this.#remembered(topic)
     if (remembered !== undefined) return remembered
@@ -100,6 +104,10 @@ export class TopicDirectory {
     const code = direct ? REQUEST_CODE.GET_TOPIC_CONFIG : REQUEST_CODE.GET_ROUTEINFO_BY_TOPIC
     const response = await this.#options.ask({ code, extFields: { topic } })
     if (response.code === RESPONSE_CODE.TOPIC_NOT_EXIST) return undefined
+    if (!direct && response.code === RESPONSE_CODE.REQUEST_CODE_NOT_SUPPORTED) {
+      // Every name server has routes, and no broker has.
+      throw new BrokerError('NOT_A_NAME_SERVER', { address: this.#options.source.address })
+    }
     if (response.code !== RESPONSE_CODE.SUCCESS) throw requestFailed(response)
     return direct ? this.#directRoute(response.body) : decodeTopicRoute(response.body)
   }

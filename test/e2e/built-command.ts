@@ -57,6 +57,11 @@ export class BuiltCommand {
     return { code: this.#child.exitCode, stdout: this.#stdout, stderr: this.#stderr }
   }
 
+  /** Waits for something on standard error. */
+  async firstComplaint(): Promise<void> {
+    if (this.#stderr === '') await Promise.race([once(this.#child.stderr, 'data'), this.#closed])
+  }
+
   /** The first line on standard output. Fails with all output when the command ends before it. */
   async firstLine(): Promise<string> {
     while (!this.#stdout.includes('\n')) {

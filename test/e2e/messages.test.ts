@@ -7,12 +7,14 @@ import { BuiltCommand, runCommand, type Outcome } from './built-command.ts'
 const folder = mkdtempSync(join(tmpdir(), 'orrery-e2e-'))
 let server: BuiltCommand
 let address = ''
+let brokerAddress = ''
 
 beforeAll(async () => {
   const ports = ['--nameserver-port', '0', '--remoting-port', '0']
   server = new BuiltCommand(['serve', '--json', '--data', folder, ...ports])
-  const [, found = ''] = /"nameserver":"([^"]+)"/.exec(await server.firstLine()) ?? []
-  address = found
+  const ready = await server.firstLine()
+  address = /"nameserver":"([^"]+)"/.exec(ready)?.[1] ?? ''
+  brokerAddress = /"remoting":"([^"]+)"/.exec(ready)?.[1] ?? ''
 })
 
 afterAll(async () => {
@@ -96,6 +98,45 @@ test('a deliver time beyond the limit is refused with 1 and the reason', async (
   const { code, stderr } = await send('later', 'x', '--delay', '5000d')
   expect(code).toBe(1)
   expect(stderr).toContain('timer.delayMsMax')
+})
+
+test('the same mistake ends send and consume with the same code', async () => {
+  for (const topic of ['', 'a b']) {
+    const sent = await send(topic, 'x')
+    const consumed = await consume(topic, '--json')
+    expect([sent.code, consumed.code]).toEqual([2, 2])
+    expect(sent.stderr).toBe(consumed.stderr)
+    expect(sent.stderr).toContain('"code":"TOPIC_NAME_INVALID"')
+  }
+})
+
+test('what the broker refuses has its own code and details', async () => {
+  const { code, stderr } = await send('SCHEDULE_TOPIC_XXXX', 'x')
+  expect(code).toBe(1)
+  expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'TOPIC_RESERVED' } })
+})
+
+test('the address of a broker in the place of a name server is told apart with 2', async () => {
+  for (const args of [
+    ['send', 't', 'b'],
+    ['consume', 't', '--group', 'g'],
+  ]) {
+    const { code, stderr } = await runCommand([...args, '--server', brokerAddress])
+    expect(code).toBe(2)
+    expect(stderr).toContain(`[NOT_A_NAME_SERVER]\n  address: ${brokerAddress}`)
+  }
+})
+
+test('consume says once that the topic does not exist yet, and waits for it', async () => {
+  const args = ['consume', 'coming', '--group', 'e2e', '--server', address, '--max', '1']
+  const consumer = new BuiltCommand(args)
+  await consumer.firstComplaint()
+  printed(await send('coming', 'here'))
+  expect(await consumer.outcome()).toEqual({
+    code: 0,
+    stdout: 'here\n',
+    stderr: 'orrery: the topic coming does not exist yet; waiting for it\n',
+  })
 })
 
 test('a server that is not there is told apart with 3', async () => {

@@ -1,4 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -59,6 +61,63 @@ test('a port in use is refused with a sentence and 3', async () => {
   expect(second.stderr).toContain('[ADDRESS_IN_USE]')
   first.signal('SIGTERM')
   await first.outcome()
+})
+
+test('SIGTERM while serve starts ends it with 0 within 5 s', async () => {
+  // The warning about it comes before the start.
+  const server = new BuiltCommand(serveArguments(), { env: { ORRERY_NONE: '1' } })
+  await server.firstComplaint()
+  const signalledMs = performance.now()
+  server.signal('SIGTERM')
+  const { code, stderr } = await server.outcome()
+  expect({ code, stderr }).toMatchObject({ code: 0 })
+  expect(performance.now() - signalledMs).toBeLessThan(5000)
+})
+
+test.skipIf(!existsSync('/proc/self'))(
+  'a data folder that the system does not make is refused with a sentence and 1',
+  async () => {
+    const { code, stderr } = await runCommand(serveArguments('--data', '/proc/none/data'))
+    expect(code).toBe(1)
+    expect(stderr).toContain('[STORE_FAILED]\n  path: /proc/none\n')
+  },
+)
+
+test('the command of a checkout says in a sentence that there is no build yet', () => {
+  copyFileSync('orrery', join(folder, 'orrery'))
+  const { status, stderr } = spawnSync(join(folder, 'orrery'), ['send', 't', 'b'])
+  expect(status).toBe(1)
+  const sentence = 'orrery: there is no build yet; run npm start or npm run build first\n'
+  expect(stderr.toString()).toBe(sentence)
+})
+
+test('a call on the disk that hangs does not keep the process', async () => {
+  const pipe = join(folder, 'pipe')
+  expect(spawnSync('mkfifo', [pipe]).status).toBe(0)
+  const program = `
+    import fs from 'node:fs'
+    import { endProcess } from './dist/cli/end-process.js'
+    fs.open(${JSON.stringify(pipe)}, 'r', () => undefined)
+    endProcess(1)`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program])
+  await once(child, 'close')
+  expect(child.signalCode).toBe('SIGKILL')
+})
+
+test('a failure is one line of JSON where JSON is asked for, for wrong flags too', async () => {
+  for (const args of [['send', 't', '--json'], ['serve', '--json', '--colour'], ['--json']]) {
+    const { code, stdout, stderr } = await runCommand(args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(JSON.parse(stderr)).toMatchObject({
+      error: { code: 'COMMAND_LINE_INVALID', details: { problem: expect.any(String) } },
+    })
+  }
+})
+
+test('wrong flags are named in a sentence', async () => {
+  const { code, stderr } = await runCommand(['send', 't', 'b', '--colour'])
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/^orrery: .* \[COMMAND_LINE_INVALID\]\n {2}problem: .*'--colour'/)
 })
 
 test('wrong options of every source are listed at once, with 2', async () => {

@@ -14,6 +14,11 @@ export const errorSpecs = {
     remotingCode: 1,
     retryable: true,
   },
+  COMMAND_LINE_INVALID: {
+    message: 'the command line is wrong; add --help to the command to see what it takes',
+    remotingCode: 29,
+    retryable: false,
+  },
   CONNECT_FAILED: {
     message: 'the server cannot be reached; check the address and that it runs',
     remotingCode: 1,
@@ -99,6 +104,11 @@ export const errorSpecs = {
     message: 'the waiting message cannot be read; the log of the broker says why',
     remotingCode: 1,
     retryable: true,
+  },
+  NOT_A_NAME_SERVER: {
+    message: 'this is the address of a broker; give that of its name server, often port 9876',
+    remotingCode: 1,
+    retryable: false,
   },
   NOT_SUPPORTED: {
     message: 'this broker does not support the request',
@@ -256,4 +266,33 @@ function describe(code: ErrorCode, details: ErrorDetails): string {
   const facts = Object.entries(details).map(([name, value]) => `${name}=${value}`)
   const message = specs[code].message
   return facts.length === 0 ? message : `${message} (${facts.join(', ')})`
+}
+
+/**
+ * The error that our broker tells of in a remark: its code, a colon, and its message as a
+ * `BrokerError` has it. Numbers among the details come back as text; what cannot be taken apart
+ * is the detail `remark`. `undefined` when the remark begins with no code of the table.
+ */
+export function errorOfRemark(remark: string): BrokerError | undefined {
+  const end = remark.indexOf(': ')
+  const code = remark.slice(0, Math.max(0, end))
+  if (!isErrorCode(code)) return undefined
+  const rest = remark.slice(end + 2)
+  const { message } = specs[code]
+  if (rest === message) return new BrokerError(code)
+  const facts = rest.startsWith(`${message} (`) && rest.endsWith(')')
+  const details = facts ? parseFacts(rest.slice(message.length + 2, -1)) : { remark: rest }
+  return new BrokerError(code, details)
+}
+
+function isErrorCode(name: string): name is ErrorCode {
+  return Object.hasOwn(errorSpecs, name)
+}
+
+function parseFacts(text: string): ErrorDetails {
+  const facts = text.split(/, (?=[^\s,=]+=)/).map(fact => {
+    const end = fact.indexOf('=')
+    return end < 1 ? ['remark', fact] : [fact.slice(0, end), fact.slice(end + 1)]
+  })
+  return Object.fromEntries(facts)
 }
