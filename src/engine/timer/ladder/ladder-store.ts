@@ -40,7 +40,10 @@ export interface LadderOptions {
   readonly windowCountMax: number
   /** Most bytes of loaded messages. */
   readonly windowBytesMax: number
-  /** Largest partition of a minute or less that is loaded whole. */
+  /**
+   * Budget for loading partitions whole: each rung takes its share of it (`loadShare`), from 1/48
+   * for 30 days to all of it for 20 ms; 1 ms has no limit. What is larger is split.
+   */
   readonly loadBytesMax: number
   /** Staged bytes that make the broker stop reading from sockets. */
   readonly stagingBytesMax: number
