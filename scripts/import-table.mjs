@@ -38,7 +38,7 @@ export const modules = [
   define('core', 'base'),
   define('core', 'platform', {
     beside: ['base'],
-    packages: ['pino'],
+    packages: ['classic-level', 'pino'],
     world: 'all',
     testFaces: ['testing.ts', 'simulated/index.ts'],
   }),

@@ -1,7 +1,8 @@
-/** The one door to the outside: files, clock, timers, network, randomness, log. */
+/** The one door to the outside: files, key-value maps, clock, timers, network, randomness, log. */
 export type { Clock, Timer, Timers } from './clock.ts'
 export { makeDurableDirectory } from './durable-directory.ts'
 export type { DirectoryLock, File, Files } from './files.ts'
+export type { KeyValue, KeyValueChange, KeyValues, KeyValueStores } from './key-values.ts'
 export type { Log, LogFields } from './log.ts'
 export type {
   ConnectAddress,

@@ -1,5 +1,6 @@
 import type { Platform } from '../platform.ts'
 import { RealFiles } from './real-files.ts'
+import { RealKeyValueStores } from './real-key-values.ts'
 import { type LogLevel, RealLog } from './real-log.ts'
 import { RealNetwork } from './real-network.ts'
 import { RealRandom } from './real-random.ts'
@@ -13,8 +14,10 @@ export interface RealPlatformOptions {
 export function realPlatform(options: RealPlatformOptions): Platform {
   const clock = new RealClock()
   const log = new RealLog(options.logLevel)
+  const files = new RealFiles()
   return {
-    files: new RealFiles(),
+    files,
+    keyValues: new RealKeyValueStores(files),
     clock,
     timers: new RealTimers(clock),
     network: new RealNetwork(log),

@@ -17,6 +17,10 @@ export type FileCall =
   | 'sizeBytes'
   | 'datasync'
   | 'close'
+  | 'keyValueOpen'
+  | 'keyValueRead'
+  | 'keyValueWrite'
+  | 'keyValueClose'
 
 /** One call on the disk, as `onCall` sees it when it is made. */
 export interface ObservedCall {
@@ -24,7 +28,7 @@ export interface ObservedCall {
   readonly path: string
   /** Byte place in the file, of `read` and `write`; the new size of `truncate`; otherwise 0. */
   readonly position: number
-  /** Bytes to read or write; otherwise 0. */
+  /** Bytes to read or write, of a map those of keys and values given; otherwise 0. */
   readonly sizeBytes: number
 }
 
@@ -36,10 +40,13 @@ const NONE = {
   diskFull: 0,
   failedCall: 0,
   failedDatasync: 0,
+  failedKeyValueRead: 0,
+  failedKeyValueWrite: 0,
   failedRead: 0,
   failedWrite: 0,
   ignoredDatasync: 0,
   kill: 0,
+  lostBatch: 0,
   lostDirectoryChange: 0,
   lostWrite: 0,
   powerCut: 0,
@@ -55,7 +62,7 @@ export interface ProgrammedFailure {
   readonly call: FileCall
   /** Only calls on paths that match. */
   readonly path?: RegExp
-  readonly error: 'STORE_FULL' | 'STORE_FAILED'
+  readonly error: 'STORE_FULL' | 'STORE_FAILED' | 'STORE_DAMAGED'
   /** How many calls fail; 1 when left out. */
   readonly count?: number
 }
@@ -122,5 +129,7 @@ function kindOf(call: FileCall): FaultKind {
   if (call === 'read') return 'failedRead'
   if (call === 'write') return 'failedWrite'
   if (call === 'datasync') return 'failedDatasync'
+  if (call === 'keyValueRead') return 'failedKeyValueRead'
+  if (call === 'keyValueWrite') return 'failedKeyValueWrite'
   return 'failedCall'
 }

@@ -1,5 +1,6 @@
 import { assert, BrokerError } from '../../base/index.ts'
 import { DiskFile } from './disk-file.ts'
+import { DiskKeyValues } from './disk-key-values.ts'
 import type { Faults } from './faults.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import { PAGE_BYTES } from './sparse-content.ts'
@@ -11,7 +12,7 @@ export class DiskDirectory {
   readonly durable: Map<string, DiskNode> = new Map()
 }
 
-export type DiskNode = DiskFile | DiskDirectory
+export type DiskNode = DiskFile | DiskKeyValues | DiskDirectory
 
 interface Edit {
   readonly directory: DiskDirectory
@@ -51,7 +52,10 @@ export class SimulatedDisk {
 
   usedBytes(): number {
     let pageCount = 0
-    for (const { file } of this.#files()) pageCount += file.current.pageCount
+    for (const { node } of this.#leaves()) {
+      if (node instanceof DiskFile) pageCount += node.current.pageCount
+      else pageCount += Math.ceil(node.current.sizeBytes / PAGE_BYTES)
+    }
     return pageCount * PAGE_BYTES
   }
 
@@ -71,9 +75,14 @@ export class SimulatedDisk {
 
   createFile(path: string): DiskFile {
     const file = new DiskFile()
-    const { directory, name } = this.#placeOf(path)
-    this.#change({ edits: [{ directory, name, node: file }], subject: file })
+    this.#create(path, file)
     return file
+  }
+
+  createKeyValues(path: string): DiskKeyValues {
+    const map = new DiskKeyValues()
+    this.#create(path, map)
+    return map
   }
 
   makeDirectory(path: string): void {
@@ -189,6 +198,11 @@ export class SimulatedDisk {
     return { directory, name }
   }
 
+  #create(path: string, node: DiskNode): void {
+    const { directory, name } = this.#placeOf(path)
+    this.#change({ edits: [{ directory, name, node }], subject: node })
+  }
+
   #change(change: DirectoryChange): void {
     for (const { directory, name, node } of change.edits) {
       if (node === undefined) directory.current.delete(name)
@@ -206,12 +220,19 @@ export class SimulatedDisk {
   }
 
   #files(): readonly { readonly path: string; readonly file: DiskFile }[] {
-    const found: { path: string; file: DiskFile }[] = []
+    return this.#leaves().flatMap(({ path, node }) => {
+      return node instanceof DiskFile ? [{ path, file: node }] : []
+    })
+  }
+
+  /** All that are not directories. */
+  #leaves(): readonly { readonly path: string; readonly node: DiskFile | DiskKeyValues }[] {
+    const found: { path: string; node: DiskFile | DiskKeyValues }[] = []
     const walk = (directory: DiskDirectory, prefix: string): void => {
       for (const [name, node] of directory.current) {
         const path = `${prefix}/${name}`
         if (node instanceof DiskDirectory) walk(node, path)
-        else found.push({ path, file: node })
+        else found.push({ path, node })
       }
     }
     walk(this.#root, '')

@@ -1,6 +1,6 @@
 import { assert, BrokerError } from '../../base/index.ts'
 import type { DirectoryLock, File, Files } from '../files.ts'
-import { DiskFile } from './disk-file.ts'
+import { DiskKeyValues } from './disk-key-values.ts'
 import type { Faults, FileCall } from './faults.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -51,6 +51,7 @@ export class SimulatedFiles implements Files {
     const effect = (): File => {
       let node = disk.find(path)
       if (node instanceof DiskDirectory) throw failed(path, 'EISDIR')
+      if (node instanceof DiskKeyValues) throw failed(path, 'EACCES')
       if (node === undefined && mode === 'read') throw failed(path, 'ENOENT')
       node ??= disk.createFile(path)
       return new SimulatedFile({ path, files: this, node, writable: mode === 'write' })
@@ -61,7 +62,9 @@ export class SimulatedFiles implements Files {
   sizeOf(path: string): Promise<number | undefined> {
     const effect = (): number | undefined => {
       const node = this.setting.disk.find(path)
-      return node instanceof DiskFile ? node.current.sizeBytes : undefined
+      return node === undefined || node instanceof DiskDirectory
+        ? undefined
+        : node.current.sizeBytes
     }
     return this.perform({ call: 'sizeOf', path, effect })
   }
@@ -70,7 +73,7 @@ export class SimulatedFiles implements Files {
     const effect = (): readonly string[] => {
       const node = this.setting.disk.find(directory)
       if (node === undefined) return []
-      if (node instanceof DiskFile) throw failed(directory, 'ENOTDIR')
+      if (!(node instanceof DiskDirectory)) throw failed(directory, 'ENOTDIR')
       return [...node.current.keys()].toSorted()
     }
     return this.perform({ call: 'list', path: directory, effect })

@@ -6,6 +6,7 @@ import { Scheduler } from './scheduler.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { type DiskNode, SimulatedDisk } from './simulated-disk.ts'
 import { SimulatedFiles } from './simulated-files.ts'
+import { SimulatedKeyValueStores } from './simulated-key-values.ts'
 import { type LogLine, SimulatedLog } from './simulated-log.ts'
 import { SimulatedNetwork, WorldNetwork } from './simulated-network.ts'
 import { SimulatedProcess } from './simulated-process.ts'
@@ -141,15 +142,17 @@ export class SimulatedWorld {
 
   #platformOf(process: SimulatedProcess, faults: Faults | undefined): Platform {
     const clock = new SimulatedClock(this.#clock, this.#scheduler, process)
+    const files = new SimulatedFiles({
+      scheduler: this.#scheduler,
+      process,
+      disk: this.disk,
+      locks: this.#locks,
+      random: this.#random.fork(),
+      faults,
+    })
     return {
-      files: new SimulatedFiles({
-        scheduler: this.#scheduler,
-        process,
-        disk: this.disk,
-        locks: this.#locks,
-        random: this.#random.fork(),
-        faults,
-      }),
+      files,
+      keyValues: new SimulatedKeyValueStores(files),
       clock,
       timers: new SimulatedTimers(this.#clock, process, this.#random.fork()),
       network: new SimulatedNetwork(this.network, process),
