@@ -81,7 +81,7 @@ class LevelMap implements KeyValues {
       const full = this.#unflushedBytes + sizeBytes > UNFLUSHED_BYTES_MAX
       if (this.#unflushedBytes > 0 && full) await this.#flush()
       this.#unflushedBytes += sizeBytes
-      if (changes.length > 0) await this.#level.batch(changes.map(toOperation), { sync: isDurable })
+      if (changes.length > 0) await this.#writeBatch(changes, isDurable)
       // The library takes an empty batch for nothing to do.
       else if (isDurable) await this.#flush()
     })
@@ -91,19 +91,22 @@ class LevelMap implements KeyValues {
     return performOn(this.#directory, () => this.#level.close())
   }
 
+  async #writeBatch(changes: readonly KeyValueChange[], isDurable: boolean): Promise<void> {
+    // Not as an array: then the library copies the options into each change, which takes longer
+    // than all the rest.
+    const batch = this.#level.batch()
+    for (const { key, value } of changes) {
+      if (value === undefined) batch.del(key)
+      else batch.put(key, value)
+    }
+    await batch.write({ sync: isDurable })
+  }
+
   /** It does not say when it failed: LevelDB then refuses the next write. */
   async #flush(): Promise<void> {
     await this.#level.compactRange(LAST_KEY, LAST_KEY)
     this.#unflushedBytes = 0
   }
-}
-
-type Operation =
-  | { readonly type: 'put'; readonly key: Buffer; readonly value: Buffer }
-  | { readonly type: 'del'; readonly key: Buffer }
-
-function toOperation({ key, value }: KeyValueChange): Operation {
-  return value === undefined ? { type: 'del', key } : { type: 'put', key, value }
 }
 
 function memoryBytesMax(changes: readonly KeyValueChange[]): number {
