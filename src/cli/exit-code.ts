@@ -27,6 +27,7 @@ export function exitCodeOf(error: unknown): ExitCode {
     case 'TOPIC_NAME_INVALID':
     case 'GROUP_NAME_INVALID':
     case 'SUBSCRIPTION_INVALID':
+    case 'MESSAGE_ID_INVALID':
     case 'MESSAGE_INVALID':
     case 'NOT_A_NAME_SERVER':
     case 'LISTEN_FAILED':

@@ -5,6 +5,7 @@ import { addConsume } from './consume.ts'
 import { endProcess } from './end-process.ts'
 import { exitCodeOf, exitCodes, type ExitCode } from './exit-code.ts'
 import { failureText, wantsJson } from './failure-text.ts'
+import { addScheduled } from './scheduled.ts'
 import { addSend } from './send.ts'
 import { addServe } from './serve.ts'
 import { version } from './version.ts'
@@ -27,6 +28,7 @@ async function run(argv: readonly string[]): Promise<ExitCode> {
   })
   addSend(program)
   addConsume(program)
+  addScheduled(program)
   try {
     await program.parseAsync(argv)
     return exitCode
@@ -41,7 +43,7 @@ async function run(argv: readonly string[]): Promise<ExitCode> {
 function misuseOf(error: CommanderError): BrokerError {
   const problem =
     error.code === 'commander.help'
-      ? 'a command is missing: serve, send or consume'
+      ? 'a command is missing: serve, send, consume or scheduled'
       : error.message.replace(/^error: /, '')
   return new BrokerError('COMMAND_LINE_INVALID', { problem })
 }

@@ -6,7 +6,7 @@ import {
   encodeBatch,
   UniqueKeys,
 } from '../model/message/index.ts'
-import type { CancelResult } from '../model/schedule/index.ts'
+import type { CancelResult, MoveResult } from '../model/schedule/index.ts'
 import { type ConsumerData, REQUEST_CODE, RESPONSE_CODE } from '../model/wire/index.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import {
@@ -202,18 +202,45 @@ export class BrokerClient {
     readonly recallHandle: string
   }): Promise<CancelResult> {
     const { topic, recallHandle } = message
-    const handle = decodeRecallHandle(recallHandle)
-    if (handle === undefined) throw new BrokerError('MESSAGE_ID_INVALID')
-    const queues = await this.readableQueues(topic)
-    const holder = queues.find(({ queue }) => queue.brokerName === handle.brokerName)
-    if (holder === undefined) throw new BrokerError('TOPIC_NOT_FOUND', { topic })
-    const { address } = holder
+    const address = await this.#holderOf(recallHandle)
     const extFields = { producerGroup: this.#producerGroup, topic, recallHandle }
     const response = await this.ask(address, { code: REQUEST_CODE.RECALL_MESSAGE, extFields })
     const result = response.extFields['recallResult']
     if (result === 'too-late' || result === 'unknown') return result
     succeeded(response)
     return 'cancelled'
+  }
+
+  /**
+   * Gives a message that waits another deliver time, at the broker that holds it; durable when it
+   * resolves. A time that has come delivers it now. Errors: MESSAGE_ID_INVALID, TOPIC_NOT_FOUND,
+   * REQUEST_FAILED, those of a deliver time.
+   */
+  async move(
+    recallHandle: string,
+    /** A delay counts from now by the broker's clock. */
+    when: { readonly deliverTimeMs: number } | { readonly delayMs: number },
+  ): Promise<MoveResult> {
+    const address = await this.#holderOf(recallHandle)
+    const asked = Object.entries(when).map(([name, valueMs]) => [name, String(valueMs)])
+    const extFields: Record<string, string> = { id: recallHandle, ...Object.fromEntries(asked) }
+    const code = REQUEST_CODE.MOVE_SCHEDULED_MESSAGE
+    const response = await this.ask(address, { code, extFields })
+    const kind = response.extFields['moveResult']
+    if (kind === 'cancelled' || kind === 'too-late' || kind === 'unknown') return { kind }
+    const { extFields: fields } = succeeded(response)
+    return { kind: 'moved', deliverTimeMs: Number(fields['deliverTimeMs']) }
+  }
+
+  /** Address of the broker that has the message. */
+  async #holderOf(recallHandle: string): Promise<string> {
+    const handle = decodeRecallHandle(recallHandle)
+    if (handle === undefined) throw new BrokerError('MESSAGE_ID_INVALID')
+    const { topic, brokerName } = handle
+    const queues = await this.readableQueues(topic)
+    const holder = queues.find(({ queue }) => queue.brokerName === brokerName)
+    if (holder === undefined) throw new BrokerError('TOPIC_NOT_FOUND', { topic })
+    return holder.address
   }
 
   /** Queues of a topic that may be read; empty when it does not exist. */

@@ -111,13 +111,7 @@ async function recoverEngine(parts: EngineParts): Promise<Engine> {
     random,
     storeHost,
   })
-  const scheduled = new ScheduledMessages({
-    timers,
-    store,
-    clock,
-    brokerName: options.brokerName,
-    storeHost,
-  })
+  const scheduled = scheduledMessages(parts, timers, levelsMs)
   await store.start()
   timers.start()
   broker.start()
@@ -128,9 +122,25 @@ async function recoverEngine(parts: EngineParts): Promise<Engine> {
       await broker.stop()
     } finally {
       await store.stop()
+      await timers.close()
     }
   }
   return { store, timers, broker, sendBack, scheduled, stop }
+}
+
+function scheduledMessages(
+  { options, platform, storeHost, store }: EngineParts,
+  timers: TimerStores,
+  levelsMs: readonly number[],
+): ScheduledMessages {
+  return new ScheduledMessages({
+    timers,
+    store,
+    clock: platform.clock,
+    brokerName: options.brokerName,
+    storeHost,
+    limits: { delayMsMax: options.timer.delayMsMax, levelsMs },
+  })
 }
 
 async function openTables(

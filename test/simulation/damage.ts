@@ -85,7 +85,10 @@ async function readFile({ world }: Simulation, path: string): Promise<Buffer> {
 function idAt(simulation: Simulation, source: Buffer, at: number): string {
   const properties = recordProperties(source, at)
   const cancelled = findProperty(properties, PROPERTY.ORRERY_CANCELS)
-  if (cancelled === undefined) return idOf(properties, recordReconsumeTimes(source, at))
+  const [first] = (findProperty(properties, PROPERTY.ORRERY_FIRST) ?? '').split(' ')
+  const timerId = cancelled?.split(' ')[0] ?? first
+  if (timerId === undefined || timerId === '')
+    return idOf(properties, recordReconsumeTimes(source, at))
   const sends = [...simulation.ledger.sends.values()]
-  return sends.find(send => String(send.acceptOffset) === cancelled)?.id ?? ''
+  return sends.find(send => String(send.acceptOffset) === timerId)?.id ?? ''
 }

@@ -40,6 +40,7 @@ export interface Send {
   /** What its send was answered with, if it waits in the ladder. */
   handle: string | undefined
   readonly cancels: Cancels
+  readonly moves: Moves
 }
 
 /** What was asked of a message that waits. */
@@ -50,8 +51,25 @@ export interface Cancels {
   doneOffset: number
 }
 
+/** Other deliver times that were asked for. */
+export interface Moves {
+  /** Of moves that were not answered: one of them may have been made, or none. */
+  mayBeDueMs: number[]
+  /** It was moved, or may have been: it has another timer id than it was accepted with. */
+  isPossible: boolean
+}
+
 export function noCancels(): Cancels {
   return { unansweredCount: 0, doneOffset: Infinity }
+}
+
+export function noMoves(): Moves {
+  return { mayBeDueMs: [], isPossible: false }
+}
+
+/** Before that time it must not be delivered. */
+export function earliestMs({ deliverTimeMs, moves }: Send): number {
+  return Math.min(deliverTimeMs, ...moves.mayBeDueMs)
 }
 
 /** It must not be delivered any more. */
@@ -200,6 +218,8 @@ export class Ledger {
   forgetFrom(logOffset: number): void {
     for (const send of this.sends.values()) {
       if (send.acceptOffset >= logOffset || send.acceptOffset < 0) send.isAcknowledged = false
+      // The hole may have the move and not the delivery: it comes again.
+      if (send.moves.isPossible) send.isDamaged = true
       if (isCancelled(send) && send.cancels.doneOffset > logOffset) {
         send.cancels.doneOffset = Infinity
         send.cancels.unansweredCount++
@@ -222,7 +242,8 @@ export class Ledger {
   #checkCalmOrder(queue: QueueKnowledge, send: Send, message: Message): void {
     const isOnTime = message.storeTimeMs - send.deliverTimeMs <= ON_TIME_MS
     const isKnownBefore = send.deliverTimeMs - send.sentAtMs >= KNOWN_BEFORE_MS
-    const isCalm = send.calm === this.calm && send.kind === 'timer' && !send.isDamaged
+    const isUntouched = !send.isDamaged && !send.moves.isPossible
+    const isCalm = send.calm === this.calm && send.kind === 'timer' && isUntouched
     if (!this.#isRoomy || !isCalm || !isOnTime || !isKnownBefore) return
     const last = queue.lastCalm
     queue.lastCalm = send
@@ -255,7 +276,8 @@ export class Ledger {
       if (message.commitLogOffset === send.acceptOffset) return
       throw new Violation(3, `${at}: ${describe(send)} has the timer id ${id}`)
     }
-    if (send.acceptOffset >= 0 && Number(id) !== send.acceptOffset) {
+    const isMoved = send.moves.isPossible
+    if (!isMoved && send.acceptOffset >= 0 && Number(id) !== send.acceptOffset) {
       throw new Violation(3, `${at}: ${describe(send)} has the timer id ${id}`)
     }
     const owner = this.#timerIds.get(id)
@@ -269,6 +291,13 @@ export class Ledger {
 export function describe(send: Send): string {
   const where = `${send.topic}/${send.queueId}`
   return `${send.kind} ${send.id} for ${where}, due ${send.deliverTimeMs}, log ${send.acceptOffset}`
+}
+
+/** A reader may have seen it before the answer that moved it. */
+export function checkNotBefore(send: Send): void {
+  const { place } = send
+  if (place === undefined || send.isDamaged || place.storeTimeMs >= earliestMs(send)) return
+  throw new Violation(4, `${describe(send)} was moved, and is delivered at ${place.storeTimeMs}`)
 }
 
 export function checkNotCancelled(send: Send, at: string): void {
@@ -298,7 +327,7 @@ function checkTime(
   known: { readonly at: string; readonly latestTimeMs: number },
 ): void {
   const { storeTimeMs } = message
-  if (storeTimeMs < send.deliverTimeMs) {
+  if (storeTimeMs < earliestMs(send)) {
     throw new Violation(2, `${known.at}: ${describe(send)} was published at ${storeTimeMs}`)
   }
   if (storeTimeMs > known.latestTimeMs) {

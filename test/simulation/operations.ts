@@ -1,8 +1,16 @@
 import { BrokerError } from '../../src/core/base/index.ts'
+import type { MoveResult } from '../../src/model/schedule/index.ts'
 import type { FileCall } from '../../src/core/platform/simulated/index.ts'
 import { deadLetterTopic, PROPERTY, retryTopic } from '../../src/model/message/index.ts'
 import { LEVELS_MS, levelWish, timerWish, timerWishAt } from './deliver-times.ts'
-import { checkNotCancelled, noCancels, type Place, type Send } from './ledger.ts'
+import {
+  checkNotBefore,
+  checkNotCancelled,
+  noCancels,
+  noMoves,
+  type Place,
+  type Send,
+} from './ledger.ts'
 import { GROUP, type Simulation, TOPICS } from './simulation.ts'
 
 interface Operation {
@@ -28,6 +36,8 @@ const FAILING: readonly FileCall[] = [
   'remove',
   'space',
   'list',
+  'keyValueRead',
+  'keyValueWrite',
 ]
 
 const operations: readonly Operation[] = [
@@ -44,6 +54,8 @@ const operations: readonly Operation[] = [
   { name: 'new topic', weight: 1, run: sendNewTopic },
   { name: 'cancel', weight: 8, run: cancel },
   { name: 'cancel many', weight: 1, run: cancelMany },
+  { name: 'move', weight: 6, run: move },
+  { name: 'deliver now', weight: 2, run: sim => moveTo(sim, sim.nowMs) },
   { name: 'send back', weight: 5, run: sim => sendBack(sim, 0) },
   { name: 'send back to a level', weight: 2, run: sim => sendBack(sim, 1 + sim.random.below(4)) },
   { name: 'give up', weight: 1, run: sim => sendBack(sim, -1) },
@@ -199,6 +211,7 @@ function sentBack(sim: Simulation, place: Place, delayLevel: number): Send {
     isSentBack: false,
     handle: undefined,
     cancels: noCancels(),
+    moves: noMoves(),
   }
 }
 
@@ -213,13 +226,48 @@ function somePlace({ ledger, random }: Simulation): Place | undefined {
 }
 
 /** A message that waits, mostly; sometimes one that does not any more. */
-function cancel(sim: Simulation): void {
-  const { ledger, random } = sim
+function scheduled({ ledger, random }: Simulation): Send | undefined {
   const isAny = random.chance(0.2)
   const sends = isAny ? [...ledger.sends.values()] : ledger.waiting()
   const known = sends.filter(send => send.handle !== undefined && send.isAcknowledged)
-  const send = known[known.length - 1 - random.below(Math.min(100, known.length || 1))]
+  return known[known.length - 1 - random.below(Math.min(100, known.length || 1))]
+}
+
+function cancel(sim: Simulation): void {
+  const send = scheduled(sim)
   if (send !== undefined) askToCancel(sim, send)
+}
+
+function move(sim: Simulation): void {
+  const { random } = sim
+  const aheadMs = random.pick([1, 50, 6000, 11_000, 90_000, HOUR_MS, 30 * HOUR_MS])
+  moveTo(sim, sim.nowMs + random.below(aheadMs))
+}
+
+function moveTo(sim: Simulation, deliverTimeMs: number): void {
+  const { process, totals } = sim
+  const send = scheduled(sim)
+  if (send === undefined) return
+  const { moves, handle = '' } = send
+  moves.mayBeDueMs.push(deliverTimeMs)
+  moves.isPossible = true
+  totals.add('move asked')
+  const answered = (result: MoveResult): void => {
+    if (sim.process !== process) return
+    totals.add(`move answered ${result.kind}`)
+    if (result.kind !== 'moved') return
+    // Of several at once nobody knows which came last.
+    if (moves.mayBeDueMs.length > 1) return
+    // With asynchronous flush a power cut may take it back.
+    moves.mayBeDueMs = sim.setting.options.flush === 'async' ? [send.deliverTimeMs] : []
+    send.deliverTimeMs = result.deliverTimeMs
+    checkNotBefore(send)
+  }
+  const refused = (error: unknown): void => {
+    if (!(error instanceof BrokerError)) throw error
+    totals.add(`move refused ${error.code}`)
+  }
+  process.engine.scheduled.move({ id: handle }, deliverTimeMs).then(answered, refused)
 }
 
 /** Everything at once, before the broker gets a turn. */

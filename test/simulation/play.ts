@@ -124,7 +124,8 @@ function nextStepMs({ nowMs, ledger }: Simulation, waiting: readonly Send[]): nu
   if (isOverdue) return HOUR_MS
   // Also what nobody was told of may be there.
   const unseen = [...ledger.sends.values()].filter(({ place }) => place === undefined)
-  const dues = unseen.map(send => send.deliverTimeMs).filter(dueMs => dueMs > nowMs)
+  const all = unseen.flatMap(({ deliverTimeMs, moves }) => [deliverTimeMs, ...moves.mayBeDueMs])
+  const dues = all.filter(dueMs => dueMs > nowMs)
   const sorted = dues.toSorted((a, b) => a - b)
   const dueMs = sorted[Math.floor(sorted.length / 4)]
   return dueMs === undefined ? HOUR_MS : dueMs - nowMs

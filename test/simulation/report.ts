@@ -1,18 +1,8 @@
 import type { Outcome, Plan } from './jobs.ts'
 import { OPERATION_NAMES } from './operations.ts'
 
-/**
- * The network has no part in the simulation, no sync is left out but for a bug, and the broker
- * keeps nothing in key-value maps.
- */
-const NOT_HERE = new Set([
-  'connectionCut',
-  'splitChunk',
-  'ignoredDatasync',
-  'failedKeyValueRead',
-  'failedKeyValueWrite',
-  'lostBatch',
-])
+/** The network has no part in the simulation, and no sync is left out but for a bug. */
+const NOT_HERE = new Set(['connectionCut', 'splitChunk', 'ignoredDatasync'])
 /** So few seeds need not show everything. */
 const SEEDS_FOR_TOTALS = 1000
 

@@ -9,7 +9,14 @@ import {
   PROPERTY,
 } from '../../src/model/message/index.ts'
 import type { Engine } from '../../src/server/index.ts'
-import { type Ledger, noCancels, PROPERTY_NUMBER, type Send, type SendKind } from './ledger.ts'
+import {
+  type Ledger,
+  noCancels,
+  noMoves,
+  PROPERTY_NUMBER,
+  type Send,
+  type SendKind,
+} from './ledger.ts'
 import type { Totals } from './totals.ts'
 
 const BORN_HOST = encodeHost('127.0.0.1', 40_000)
@@ -134,6 +141,7 @@ export class Sender {
       isSentBack: false,
       handle: undefined,
       cancels: noCancels(),
+      moves: noMoves(),
     }
   }
 

@@ -53,7 +53,10 @@ export interface RemotingWorldOptions {
   readonly scheduled?: SchedulePort
 }
 
-const NOBODY_WAITS: SchedulePort = { cancel: () => Promise.resolve('unknown') }
+const NOBODY_WAITS: SchedulePort = {
+  cancel: () => Promise.resolve('unknown'),
+  move: () => Promise.resolve({ kind: 'unknown' }),
+}
 
 /** A broker without timers behind its real door, on a simulated disk, clock and network. */
 export class RemotingWorld {

@@ -115,6 +115,11 @@ export const errorSpecs = {
     remotingCode: 3,
     retryable: false,
   },
+  NOT_WAITING: {
+    message: 'nothing was changed: the message does not wait for its time',
+    remotingCode: 604,
+    retryable: false,
+  },
   NO_PERMISSION: {
     message: 'you are not allowed to do this',
     remotingCode: 16,

@@ -39,6 +39,10 @@ export function requiredInt64(fields: ExtFields, name: string): number {
   return value === 0 ? 0 : value
 }
 
+export function optionalInt64(fields: ExtFields, name: string): number | undefined {
+  return optionalText(fields, name) === undefined ? undefined : requiredInt64(fields, name)
+}
+
 /**
  * A whole number that only says which of two is newer, and must be there. Go clients count in
  * nanoseconds: what a double does not hold exactly is rounded. Errors: PARAMETER_INVALID.

@@ -28,7 +28,7 @@ import type { Topic, TopicTable } from './topics.ts'
 
 /** Queues of a target topic that has vanished since the message was accepted. */
 const WISHED_QUEUE_COUNT = 4
-const PUBLISHED: readonly string[] = [PROPERTY.ORRERY_TIMER_ID]
+const PUBLISHED: readonly string[] = [PROPERTY.ORRERY_TIMER_ID, PROPERTY.ORRERY_REPLACES]
 const NOTHING = Buffer.alloc(0)
 
 /** What due messages are written to. */

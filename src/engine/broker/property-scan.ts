@@ -29,6 +29,8 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   [PROPERTY.CRC32, 'ours'],
   [PROPERTY.ORRERY_TIMER_ID, 'ours'],
   [PROPERTY.ORRERY_CANCELS, 'ours'],
+  [PROPERTY.ORRERY_REPLACES, 'ours'],
+  [PROPERTY.ORRERY_FIRST, 'ours'],
   [PROPERTY.REAL_TOPIC, 'ours'],
   [PROPERTY.REAL_QID, 'ours'],
   [PROPERTY.MSG_REGION, 'ours'],

@@ -131,9 +131,10 @@ export class Checkpointer {
     for (const participant of this.#participants) {
       sections[participant.name] = participant.snapshot(appliedOffset)
     }
+    // First: what a part writes over in its files may rest on a record of the log.
+    await this.#log.sync()
     await this.#writeQueues()
     for (const participant of this.#participants) await participant.write()
-    await this.#log.sync()
     if (this.#log.failure !== undefined) throw this.#log.failure
     const generation = this.#generation + 1
     const cleanStop = isCleanStop

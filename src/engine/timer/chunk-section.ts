@@ -11,8 +11,8 @@ export interface ChunkSection {
   readonly doneBytes: number
   /** How many messages that were. */
   readonly doneCount: number
-  /** Messages behind that position that are marked as cancelled. */
-  readonly cancelledCount: number
+  /** Messages behind that position that are marked as cancelled or moved. */
+  readonly removedCount: number
 }
 
 /** Errors: STORE_DAMAGED. */
@@ -25,6 +25,6 @@ export function chunkSectionOf(fields: ManifestFields): ChunkSection {
     dueMaxMs: fields.timeMs('dueMaxMs'),
     doneBytes: fields.count('doneBytes'),
     doneCount: fields.count('doneCount'),
-    cancelledCount: fields.count('cancelledCount'),
+    removedCount: fields.count('removedCount'),
   }
 }

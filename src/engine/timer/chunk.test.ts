@@ -12,7 +12,7 @@ import {
   TIMER_HEADER_BYTES,
   timerDeliverTimeMs,
   timerIdOf,
-  timerIsCancelled,
+  timerMark,
   timerRecordStart,
   writeTimerHeader,
 } from './timer-record.ts'
@@ -262,7 +262,7 @@ describe('a timer record', () => {
       changed[bit >>> 3] = (changed[bit >>> 3] ?? 0) ^ (1 << (bit & 7))
       const isWhole = checkTimerRecord(changed, 0, changed.length).kind === 'record'
       expect(isWhole && isMarkSound(changed, 0)).toBe(false)
-      if (isWhole) expect(timerIsCancelled(changed, 0)).toBe(false)
+      if (isWhole) expect(timerMark(changed, 0)).toBe('waits')
     }
   })
 

@@ -6,8 +6,9 @@ import type { PagePool } from './page-pool.ts'
 import { StagedFile } from './staged-file.ts'
 import {
   TIMER_HEADER_BYTES,
-  TIMER_MARK_CANCELLED,
   type TimerHeader,
+  type Removal,
+  timerMarkByte,
   timerMarkPosition,
   writeTimerHeader,
 } from './timer-record.ts'
@@ -23,7 +24,7 @@ const AT_VERSION = 4
 const AT_NUMBER = 8
 const AT_CRC = 28
 
-const NOTHING_LOADED = { count: 0, cancelledCount: 0, liveCount: 0, blockBytes: 0, isOver: false }
+const NOTHING_LOADED = { count: 0, removedCount: 0, liveCount: 0, blockBytes: 0, isOver: false }
 
 type FilesAndLog = Pick<Platform, 'files' | 'log'>
 
@@ -32,14 +33,21 @@ export interface LoadedPart {
   /** Behind its last message in the chunk. */
   endBytes: number
   count: number
-  /** Of these, marked as cancelled in the file. */
-  cancelledCount: number
+  /** Of these, marked as removed in the file. */
+  removedCount: number
   /** Its messages that have not been delivered. */
   liveCount: number
   /** Memory that its bytes take until the last of them is. */
   blockBytes: number
   /** Nothing of it will ever be loaded again: a durable snapshot need not name what has fired. */
   isOver: boolean
+}
+
+/** Messages of a part, with those in it that are damaged; `lostCount` of them should have waited. */
+interface Taken {
+  readonly count: number
+  readonly removedCount: number
+  readonly lostCount: number
 }
 
 /**
@@ -57,10 +65,10 @@ export class Chunk {
   /** Taken into the window, or moved on, up to here: of this process only. */
   #takenBytes: number
   #takenCount: number
-  /** Messages behind `#doneBytes` that are marked as cancelled. */
-  #cancelledCount: number
+  /** Messages behind `#doneBytes` that are marked as removed. */
+  #removedCount: number
   /** Of these, how many are before `#takenBytes`. */
-  #cancelledTakenCount = 0
+  #removedTakenCount = 0
   /** Made while it is written, or when it is first asked for. */
   #index: ChunkIndex | undefined
   /** What of it is in the window, in the order of positions. */
@@ -76,7 +84,7 @@ export class Chunk {
     this.#doneCount = section.doneCount
     this.#takenBytes = section.doneBytes
     this.#takenCount = section.doneCount
-    this.#cancelledCount = section.cancelledCount
+    this.#removedCount = section.removedCount
     if (section.count === 0) this.#index = new ChunkIndex()
   }
 
@@ -96,7 +104,7 @@ export class Chunk {
       dueMaxMs: -Infinity,
       doneBytes: CHUNK_HEADER_BYTES,
       doneCount: 0,
-      cancelledCount: 0,
+      removedCount: 0,
     })
   }
 
@@ -154,7 +162,7 @@ export class Chunk {
 
   /** Messages that wait in the file alone. */
   get untakenCount(): number {
-    return this.#count - this.#takenCount - (this.#cancelledCount - this.#cancelledTakenCount)
+    return this.#count - this.#takenCount - (this.#removedCount - this.#removedTakenCount)
   }
 
   /** For `find`; `undefined` until it was made anew after a start. */
@@ -191,16 +199,15 @@ export class Chunk {
   }
 
   /**
-   * The part reaches up to `position`, with `count` messages, of which `cancelledCount` are marked;
+   * The part reaches up to `position`, with `count` messages, of which `removedCount` are marked;
    * returns how many were passed over as damaged.
    */
-  endPart(part: LoadedPart, position: number, count: number, cancelledCount = 0): number {
-    const lost = this.#take(position, count)
-    this.#cancelledTakenCount += cancelledCount
+  endPart(part: LoadedPart, position: number, count: number, removedCount = 0): number {
+    const taken = this.#take(position, count, removedCount)
     part.endBytes = position
-    part.count += count + lost
-    part.cancelledCount += cancelledCount
-    return lost
+    part.count += taken.count
+    part.removedCount += taken.removedCount
+    return taken.lostCount
   }
 
   /** A message that is in the window was appended: it belongs to `part`, the only one. */
@@ -211,25 +218,31 @@ export class Chunk {
 
   /**
    * The part up to `position`, with `count` messages, is in finer partitions, except
-   * `cancelledCount` that are marked; returns how many were passed over as damaged.
+   * `removedCount` that are marked; returns how many were passed over as damaged.
    */
-  moveOn(position: number, count: number, cancelledCount: number): number {
-    const lost = this.#take(position, count)
-    this.#cancelledCount -= cancelledCount
+  moveOn(position: number, count: number, removedCount: number): number {
+    const taken = this.#take(position, count, removedCount)
+    this.#removedCount -= taken.removedCount
+    this.#removedTakenCount -= taken.removedCount
     this.#doneBytes = position
-    this.#doneCount += count + lost
-    return lost
+    this.#doneCount += taken.count
+    return taken.lostCount
   }
 
-  /** Marks the message at `position` as cancelled, also for later starts. Once for each message. */
-  markCancelled(position: number): void {
-    this.file.change(timerMarkPosition(position), TIMER_MARK_CANCELLED)
+  /** Marks the message at `position` as removed, also for later starts. Once for each message. */
+  markRemoved(position: number, removal: Removal): void {
+    this.file.change(timerMarkPosition(position), timerMarkByte(removal))
+    this.countRemoved(position)
+  }
+
+  /** The message at `position` has its mark, and is not counted as removed yet. */
+  countRemoved(position: number): void {
     if (position < this.#doneBytes) return
-    this.#cancelledCount++
+    this.#removedCount++
     if (position >= this.#takenBytes) return
-    this.#cancelledTakenCount++
+    this.#removedTakenCount++
     const part = this.#parts.find(candidate => position < candidate.endBytes)
-    if (part !== undefined) part.cancelledCount++
+    if (part !== undefined) part.removedCount++
   }
 
   /** For a snapshot: notes up to where all messages have been delivered. */
@@ -239,21 +252,28 @@ export class Chunk {
       first.isOver = true
       this.#doneBytes = Math.max(this.#doneBytes, first.endBytes)
       this.#doneCount += first.count
-      this.#cancelledCount -= first.cancelledCount
-      this.#cancelledTakenCount -= first.cancelledCount
+      this.#removedCount -= first.removedCount
+      this.#removedTakenCount -= first.removedCount
       this.#parts.shift()
       first = this.#parts[0]
     }
   }
 
-  /** What is damaged was neither counted nor can it come any more. */
-  #take(position: number, count: number): number {
+  /** What is damaged was not counted, and cannot come any more once the end is reached. */
+  #take(position: number, count: number, removedCount: number): Taken {
     this.#takenBytes = position
     this.#takenCount += count
-    if (position < this.file.sizeBytes) return 0
-    const lost = this.#count - this.#takenCount
+    this.#removedTakenCount += removedCount
+    if (position < this.file.sizeBytes) return { count, removedCount, lostCount: 0 }
+    const damagedCount = this.#count - this.#takenCount
+    const damagedRemovedCount = this.#removedCount - this.#removedTakenCount
     this.#takenCount = this.#count
-    return lost
+    this.#removedTakenCount = this.#removedCount
+    return {
+      count: count + damagedCount,
+      removedCount: removedCount + damagedRemovedCount,
+      lostCount: Math.max(0, damagedCount - damagedRemovedCount),
+    }
   }
 
   get isFull(): boolean {
@@ -279,7 +299,7 @@ export class Chunk {
     const place = this.file.sizeBytes
     const { bytes, position } = this.file.reserve(TIMER_HEADER_BYTES)
     writeTimerHeader(bytes, position, header, 0)
-    this.#cancelledCount++
+    this.#removedCount++
     this.#appended(header, place)
   }
 
@@ -299,7 +319,7 @@ export class Chunk {
       dueMaxMs: this.#dueMaxMs,
       doneBytes: this.#doneBytes,
       doneCount: this.#doneCount,
-      cancelledCount: this.#cancelledCount,
+      removedCount: this.#removedCount,
     }
   }
 }

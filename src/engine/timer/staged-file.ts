@@ -24,7 +24,9 @@ export class StagedFile {
   #writtenBytes: number
   #syncedBytes: number
   /** Bytes to be written over in the part that is in the file, by position; not in it yet. */
-  readonly #changes = new ByteChanges()
+  #changes = new ByteChanges()
+  /** Of these, what the next `writeChanges` writes. */
+  #frozen = new ByteChanges()
   /** Some were written and are not durable yet. */
   #hasUnsyncedChanges = false
   /** The name is durable: the folder was synced since the file was made. */
@@ -55,11 +57,11 @@ export class StagedFile {
   }
 
   get stagedBytes(): number {
-    return this.#sizeBytes - this.#writtenBytes + this.#changes.count * CHANGE_BYTES
+    return this.#sizeBytes - this.#writtenBytes
   }
 
   get isDurable(): boolean {
-    if (this.#changes.count > 0 || this.#hasUnsyncedChanges) return false
+    if (this.#changes.count + this.#frozen.count > 0 || this.#hasUnsyncedChanges) return false
     return this.#syncedBytes === this.#sizeBytes
   }
 
@@ -88,34 +90,29 @@ export class StagedFile {
 
   /**
    * Writes over one byte inside `sizeBytes`: at once for reads that begin later, in the file with
-   * `write`.
+   * `freezeChanges` and `writeChanges`.
    */
   change(position: number, byte: number): void {
     assert(position < this.#sizeBytes, 'changing behind the end')
     if (this.#isRemoved) return
-    for (const page of [...this.#writing, ...this.#pages]) {
-      const isHere = position >= page.start && position < page.start + page.used
-      if (isHere) page.bytes[position - page.start] = byte
-    }
-    // What is being written may have left before.
-    if (position >= this.#startOfPages()) return
     if (this.#changes.set(position, byte)) this.#pool.account(CHANGE_BYTES)
   }
 
   /** Fills `target` from `position`; the range must lie inside `sizeBytes`. */
   async read(target: Buffer, position: number): Promise<void> {
     assert(position + target.length <= this.#sizeBytes, 'reading behind the end')
-    // Memory first: pages leave it while the file is being read.
     const end = position + target.length
+    // Taken before: they may be written, and forgotten, while the file is being read.
+    const changes = [...this.#frozen.within(position, end), ...this.#changes.within(position, end)]
+    // Memory first: pages leave it while the file is being read.
     const fromMemory = Math.min(end, Math.max(position, this.#writtenBytes))
     this.#copyStaged(target.subarray(fromMemory - position), fromMemory)
     const inFile = fromMemory - position
-    if (inFile <= 0) return
-    // Taken before: they may be written, and forgotten, while the file is being read.
-    const changes = this.#changes.within(position, fromMemory)
-    const file = await this.#opened()
-    const got = await file.read(target.subarray(0, inFile), position)
-    assert(got === inFile, `${this.path} is shorter than the manifest says`)
+    if (inFile > 0) {
+      const file = await this.#opened()
+      const got = await file.read(target.subarray(0, inFile), position)
+      assert(got === inFile, `${this.path} is shorter than the manifest says`)
+    }
     for (const [at, byte] of changes) target[at - position] = byte
   }
 
@@ -123,7 +120,6 @@ export class StagedFile {
   write(): Promise<void> {
     return this.#serially(async () => {
       if (this.#isRemoved) return
-      if (this.#changes.count > 0) await this.#writeChanges()
       if (this.#pages.length === 0) return
       const file = await this.#opened()
       this.#writing = this.#pages
@@ -140,6 +136,27 @@ export class StagedFile {
       this.#writtenBytes += sizeBytes
       for (const page of this.#writing) this.#pool.give(page.bytes)
       this.#writing = []
+    })
+  }
+
+  /** What `change` has written over so far is what the next `writeChanges` writes. */
+  freezeChanges(): void {
+    if (this.#changes.count === 0) return
+    for (const [position, byte] of this.#changes.inOrder()) this.#frozen.set(position, byte)
+    this.#changes = new ByteChanges()
+  }
+
+  /** Writes over the bytes that were frozen. */
+  writeChanges(): Promise<void> {
+    return this.#serially(async () => {
+      if (this.#isRemoved || this.#frozen.count === 0) return
+      const file = await this.#opened()
+      for (const [position, byte] of this.#frozen.inOrder()) {
+        await file.write([Buffer.from([byte])], position)
+        this.#hasUnsyncedChanges = true
+        this.#frozen.delete(position)
+        this.#pool.account(-CHANGE_BYTES)
+      }
     })
   }
 
@@ -183,25 +200,11 @@ export class StagedFile {
     for (const page of this.#pages.splice(0)) this.#pool.give(page.bytes)
     this.#writtenBytes = this.#sizeBytes
     this.#syncedBytes = this.#sizeBytes
-    this.#pool.account(-CHANGE_BYTES * this.#changes.count)
+    this.#pool.account(-CHANGE_BYTES * (this.#changes.count + this.#frozen.count))
     this.#changes.clear()
+    this.#frozen.clear()
     this.#hasUnsyncedChanges = false
     await this.#files.remove(this.path)
-  }
-
-  async #writeChanges(): Promise<void> {
-    const file = await this.#opened()
-    for (const [position, byte] of this.#changes.inOrder()) {
-      await file.write([Buffer.from([byte])], position)
-      this.#hasUnsyncedChanges = true
-      this.#changes.delete(position)
-      this.#pool.account(-CHANGE_BYTES)
-    }
-  }
-
-  /** File position of the first byte that will only be written with a later `write`. */
-  #startOfPages(): number {
-    return this.#pages[0]?.start ?? this.#sizeBytes
   }
 
   #copyStaged(target: Buffer, position: number): void {

@@ -51,7 +51,7 @@ describe('docs/formats/timer-chunk.md', () => {
       dueMaxMs: 1_800_000_000_000,
       doneBytes: CHUNK_HEADER_BYTES,
       doneCount: 0,
-      cancelledCount: 0,
+      removedCount: 0,
     }
     const place = { path: '/data/a', section }
     const chunk = await world.finish(Chunk.load(world.platform, new PagePool(), place))
@@ -93,7 +93,7 @@ describe('docs/formats/timer-chunk.md', () => {
     await broker.stop()
     broker = await TestBroker.open(world)
     const page = pageOf('timer-chunk')
-    const names = new Set(['ladder', 'parked', 'levels', 'fired', 'cancelled'])
+    const names = new Set(['ladder', 'parked', 'levels', 'fired', 'removed'])
     const collect = (value: unknown): void => {
       if (Array.isArray(value)) for (const item of value) collect(item)
       else if (typeof value === 'object' && value !== null) {
@@ -103,7 +103,7 @@ describe('docs/formats/timer-chunk.md', () => {
         }
       }
     }
-    for (const name of ['ladder', 'parked', 'levels', 'fired', 'cancelled'])
+    for (const name of ['ladder', 'parked', 'levels', 'fired', 'removed'])
       collect(broker.store.section(name))
     expect(names.size).toBeGreaterThan(15)
     expect([...names].filter(name => !page.includes(`\`${name}\``))).toEqual([])

@@ -22,15 +22,19 @@ const AT_KIND = 20 // int8, 1: message, 2: header of a cancelled one
 const AT_HEADER_SIZE = 22 // int16, 56
 const AT_ROOM = 24 // to 47, zero: room for the topic's hash, own key, late policy, recurrence, message group.
 const AT_CRC = 48 // uint32, of the 48 bytes before it
-const AT_MARK = 52 // int8, 0: waits, -1: cancelled; written over in place, so under no checksum
+const AT_MARK = 52 // uint8, 0: waits, 255: cancelled, 240: moved; written over in place, so under no checksum
 // 53 to 55 are zero.
 assert(AT_MARK + 4 === TIMER_HEADER_BYTES, 'the fields must fill the header exactly')
 
 const KIND_MESSAGE = 1
 const KIND_CANCELLED = 2
-/** All bits: one that has gone bad does not make a waiting message a cancelled one, or back. */
-const MARK_CANCELLED = 0xff
-const MARK_BITS_MIN = 5
+/** Each four bits from every other: one that has gone bad changes nothing. */
+const MARKS = { waits: 0x00, cancelled: 0xff, moved: 0xf0 } as const
+
+/** Whether a message waits where it lies, and if not, why. */
+export type TimerMark = keyof typeof MARKS
+/** Why a message does not wait any more where it lies, other than that it was delivered. */
+export type Removal = Exclude<TimerMark, 'waits'>
 
 export interface TimerHeader {
   readonly deliverTimeMs: number
@@ -53,7 +57,8 @@ export function writeTimerHeader(
   // A native `fill` takes longer for so few.
   for (let index = AT_ROOM; index < AT_CRC; index++) target[position + index] = 0
   writeInt32(target, crc32(target, position, position + AT_CRC), position + AT_CRC)
-  writeInt32(target, 0, position + AT_MARK)
+  const mark = recordBytes === 0 ? MARKS.cancelled : MARKS.waits
+  writeInt32(target, mark << 24, position + AT_MARK)
 }
 
 /** Where the mark of a timer record lies that begins at `position`. */
@@ -61,20 +66,23 @@ export function timerMarkPosition(position: number): number {
   return position + AT_MARK
 }
 
-/** What is written there when the message is cancelled. */
-export const TIMER_MARK_CANCELLED: number = MARK_CANCELLED
+/** The byte that is written there. */
+export function timerMarkByte(mark: TimerMark): number {
+  return MARKS[mark]
+}
 
 /** False when a bit of the mark, or of the zeros behind it, has gone bad. The message is served. */
 export function isMarkSound(source: Buffer, position: number): boolean {
-  const mark = source[position + AT_MARK] ?? 0
   const rest = readInt32(source, position + AT_MARK) & 0xff_ffff
-  return rest === 0 && (mark === 0 || mark === MARK_CANCELLED)
+  return rest === 0 && MARKS[timerMark(source, position)] === source[position + AT_MARK]
 }
 
-export function timerIsCancelled(source: Buffer, position: number): boolean {
-  if (source[position + AT_KIND] === KIND_CANCELLED) return true
-  const mark = source[position + AT_MARK] ?? 0
-  return mark === 0 ? false : bitCount(mark) >= MARK_BITS_MIN
+export function timerMark(source: Buffer, position: number): TimerMark {
+  const byte = source[position + AT_MARK] ?? 0
+  if (source[position + AT_KIND] === KIND_CANCELLED) return 'cancelled'
+  if (byte === 0) return 'waits'
+  if (differingBits(byte, MARKS.cancelled) <= 1) return 'cancelled'
+  return differingBits(byte, MARKS.moved) <= 1 ? 'moved' : 'waits'
 }
 
 export function timerRecordSize(source: Buffer, position: number): number {
@@ -136,8 +144,8 @@ function isKnown(kind: number | undefined): boolean {
   return kind === KIND_MESSAGE || kind === KIND_CANCELLED
 }
 
-function bitCount(byte: number): number {
+function differingBits(byte: number, other: number): number {
   let count = 0
-  for (let rest = byte; rest !== 0; rest >>>= 1) count += rest & 1
+  for (let rest = byte ^ other; rest !== 0; rest >>>= 1) count += rest & 1
   return count
 }

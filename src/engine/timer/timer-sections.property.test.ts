@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BrokerError } from '../../core/base/index.ts'
-import { TimerIds } from './timer-ids.ts'
+import { FiredIds } from './fired-ids.ts'
+import { removedSectionOf } from './recovered-removals.ts'
 import { ladderSectionOf } from './ladder/ladder-section.ts'
 import { levelsSectionOf } from './levels/levels-section.ts'
 import { parkedSectionOf } from './parked/parked-section.ts'
@@ -14,7 +15,7 @@ const CHUNK = {
   dueMaxMs: 1_800_000_000_001,
   doneBytes: 32,
   doneCount: 0,
-  cancelledCount: 1,
+  removedCount: 1,
 }
 
 /** Each section with its reader and a value as the broker writes it. */
@@ -33,8 +34,8 @@ const SECTIONS: Readonly<Record<string, { of: (section: unknown) => unknown; sho
     of: parkedSectionOf,
     shown: { nextNumber: 6, chunks: [{ ...CHUNK, gone: [12] }] },
   },
-  fired: { of: section => new TimerIds('fired', section).snapshot(), shown: [12, 345] },
-  cancelled: { of: section => new TimerIds('cancelled', section).snapshot(), shown: [12] },
+  fired: { of: section => new FiredIds(section).snapshot(), shown: [12, 345] },
+  removed: { of: removedSectionOf, shown: { cancelled: [12, 34], moved: [56, 78] } },
 }
 
 /** The detail `field` of the refusal; undefined when the section is taken. */

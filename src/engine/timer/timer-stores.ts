@@ -6,10 +6,12 @@ import { LadderStore } from './ladder/ladder-store.ts'
 import { LevelStore } from './levels/level-store.ts'
 import type { TimerRef } from './ladder/chunk-search.ts'
 import type { TimerState } from './ladder/finder.ts'
+import { MovedIndex } from './moved-index.ts'
 import { ParkedStore } from './parked/parked-store.ts'
-import { type CancelPlace, PendingCancels } from './pending-cancels.ts'
+import { type NewRemoval, PendingRemovals } from './pending-removals.ts'
 import { Publisher } from './publisher.ts'
-import { TimerIds } from './timer-ids.ts'
+import { RecoveredRemovals } from './recovered-removals.ts'
+import { FiredIds } from './fired-ids.ts'
 
 export interface TimerOptions {
   /** The data folder. */
@@ -52,20 +54,23 @@ export class TimerStores {
   readonly #ladder: LadderStore
   readonly #parked: ParkedStore
   readonly #publisher: Publisher
-  readonly #fired: TimerIds
+  readonly #fired: FiredIds
+  readonly #moved: MovedIndex
 
   private constructor(parts: {
     levels: LevelStore
     ladder: LadderStore
     parked: ParkedStore
     publisher: Publisher
-    fired: TimerIds
+    fired: FiredIds
+    moved: MovedIndex
   }) {
     this.#levels = parts.levels
     this.#ladder = parts.ladder
     this.#parked = parts.parked
     this.#publisher = parts.publisher
     this.#fired = parts.fired
+    this.#moved = parts.moved
   }
 
   /** Reads what the last checkpoint says of the timers, and joins the store. */
@@ -76,16 +81,22 @@ export class TimerStores {
   ): Promise<TimerStores> {
     const { store } = parts
     const publisher = new Publisher(store, parts.sink)
-    const fired = new TimerIds('fired', store.section('fired'))
-    const recoveredCancels = new TimerIds('cancelled', store.section('cancelled'))
-    const cancels = new PendingCancels()
+    const fired = new FiredIds(store.section('fired'))
+    const recovered = new RecoveredRemovals(store.section('removed'))
+    const removals = new PendingRemovals()
+    const movedDirectory = `${options.directory}/orrery/moved`
+    const moved = new MovedIndex({
+      open: () => platform.keyValues.open(movedDirectory),
+      exists: (await platform.files.list(movedDirectory)).length > 0,
+      firedMs: () => ladder.firedMs,
+    })
     const parked = new ParkedStore({
       platform,
       directory: `${options.directory}/orrery/parked`,
       publisher,
       fired,
-      recoveredCancels,
-      cancels,
+      recovered,
+      removals,
     })
     const levels = new LevelStore({
       platform,
@@ -103,15 +114,19 @@ export class TimerStores {
       publisher,
       parked,
       fired,
-      cancels,
-      recoveredCancels,
+      removals,
+      recovered,
+      onMoved: (firstTimerId, ref) => {
+        moved.set(firstTimerId, ref)
+      },
       section: store.section('ladder'),
     })
     await levels.load(store.section('levels'))
     const late = await parked.load(store.section('parked'), platform.clock.timeMs())
     await ladder.load(store.section('ladder'), late)
     store.join({ participant: fired })
-    store.join({ participant: recoveredCancels })
+    store.join({ participant: recovered })
+    store.join({ participant: moved })
     store.join({
       participant: levels,
       topic: { name: SCHEDULE_TOPIC, applier: levels },
@@ -125,7 +140,7 @@ export class TimerStores {
       fence: () => ladder.oldestInLog(),
       isCongested: () => ladder.isCongested,
     })
-    return new TimerStores({ levels, ladder, parked, publisher, fired })
+    return new TimerStores({ levels, ladder, parked, publisher, fired, moved })
   }
 
   /** For recovery: the published record of this timer is in the log. */
@@ -147,14 +162,24 @@ export class TimerStores {
     await this.#ladder.stop()
   }
 
+  /** Lets go of files; to be called when the store has stopped. */
+  close(): Promise<void> {
+    return this.#moved.close()
+  }
+
   /** Looks for a message of the ladder; see `Finder.find`. */
   find<Result>(ref: TimerRef, decide: (state: TimerState) => Result): Promise<Result> {
     return this.#ladder.find(ref, decide)
   }
 
+  /** Where a message is that was moved; undefined when it never was. */
+  movedTo(firstTimerId: number): Promise<TimerRef | undefined> {
+    return this.#moved.find(firstTimerId)
+  }
+
   /** To be called in the step in which `find` has said that the message waits there. */
-  beginCancel(timerId: number, changeOffset: number, place: CancelPlace): void {
-    this.#ladder.beginCancel(timerId, changeOffset, place)
+  beginRemoval(removal: NewRemoval): void {
+    this.#ladder.beginRemoval(removal)
   }
 
   statistics(): TimerStatistics {

@@ -73,6 +73,10 @@ export const PROPERTY = {
   ORRERY_TIMER_ID: 'ORRERY_TIMER_ID',
   /** Timer id of the message that a record of the timer topic cancels. */
   ORRERY_CANCELS: 'ORRERY_CANCELS',
+  /** Timer id of the message that an accept record replaces, with another deliver time. */
+  ORRERY_REPLACES: 'ORRERY_REPLACES',
+  /** Of a message that was moved: its first timer id and its first deliver time, by a blank. */
+  ORRERY_FIRST: 'ORRERY_FIRST',
   /** The caller's own unique key of a waiting message. */
   ORRERY_KEY: 'ORRERY_KEY',
 } as const

@@ -4,9 +4,13 @@ import { BrokerError } from '../../core/base/index.ts'
 export const SCHEDULE_TOPIC = 'SCHEDULE_TOPIC_XXXX'
 /** Accept records of messages with a deliver time. An Apache broker does not fire it. */
 export const TIMER_TOPIC = 'rmq_sys_orrery_timer'
-/** Its queue of accept records, and that of records that cancel one. */
+/**
+ * Its queues: of accept records, of records that cancel one, and of accept records with another
+ * deliver time that replace one.
+ */
 export const TIMER_ACCEPT_QUEUE = 0
 export const TIMER_CANCEL_QUEUE = 1
+export const TIMER_MOVE_QUEUE = 2
 /** Where an Apache broker and our wheel keep messages with a deliver time. */
 export const APACHE_TIMER_TOPIC = 'rmq_sys_wheel_timer'
 export const TRANSACTION_HALF_TOPIC = 'RMQ_SYS_TRANS_HALF_TOPIC'

@@ -59,6 +59,22 @@ export function resolveDelay(
   return NOW
 }
 
+/**
+ * The deliver time that an absolute time means for a message that waits: itself, or now when it has
+ * come. Errors: DELAY_INVALID, DELAY_NEGATIVE, DELIVER_TIME_IN_SECONDS, DELIVER_TIME_TOO_FAR.
+ */
+export function checkedDeliverTime(
+  deliverTimeMs: number,
+  nowMs: number,
+  limits: DelayLimits,
+): number {
+  if (!Number.isSafeInteger(deliverTimeMs)) {
+    throw new BrokerError('DELAY_INVALID', { property: 'deliverTimeMs', found: deliverTimeMs })
+  }
+  const decision = absoluteDecision(deliverTimeMs, nowMs, limits)
+  return decision.kind === 'timer' ? decision.deliverTimeMs : nowMs
+}
+
 function levelDecision(wanted: number, levelsMs: readonly number[]): DelayDecision {
   const level = Math.min(wanted, levelsMs.length)
   return { kind: 'level', level, delayMs: delayLevelMs(levelsMs, level) }

@@ -14,6 +14,15 @@ export interface SchedulePort {
    * which it may be asked again.
    */
   cancel(ref: MessageRef): Promise<CancelResult>
+
+  /**
+   * Gives a waiting message another deliver time, earlier or later; one that has come means now. It
+   * keeps its id. Durable when it resolves; the results are those of `cancel`.
+   *
+   * Errors: those of `cancel`, those of a deliver time (DELAY_NEGATIVE, DELIVER_TIME_IN_SECONDS,
+   * DELIVER_TIME_TOO_FAR), PROPERTIES_TOO_LARGE.
+   */
+  move(ref: MessageRef, deliverTimeMs: number): Promise<MoveResult>
 }
 
 /** A scheduled message. */
@@ -23,3 +32,11 @@ export interface MessageRef {
 }
 
 export type CancelResult = 'cancelled' | 'too-late' | 'unknown'
+
+export type MoveResult =
+  /** `deliverTimeMs` is never before the moment of the move. */
+  | { readonly kind: 'moved'; readonly deliverTimeMs: number }
+  /** It was cancelled, and stays so. */
+  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'too-late' }
+  | { readonly kind: 'unknown' }

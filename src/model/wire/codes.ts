@@ -129,6 +129,9 @@ export const REQUEST_CODE = {
   NOTIFICATION: 200054,
   POLLING_INFO: 200055,
   BATCH_ACK_MESSAGE: 200151,
+
+  /** Orrery's own, for its tools. They need a JSON header. */
+  MOVE_SCHEDULED_MESSAGE: 900_001,
 } as const
 
 /** Response codes of the remoting protocol by RocketMQ's names. */

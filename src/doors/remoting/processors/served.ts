@@ -10,6 +10,7 @@ import { getTopicConfig } from './get-topic-config.ts'
 import { getTopicStats } from './get-topic-stats.ts'
 import { heartbeat } from './heartbeat.ts'
 import { lockQueues } from './lock-queues.ts'
+import { moveScheduledMessage } from './move-scheduled-message.ts'
 import { queryConsumerOffset } from './query-consumer-offset.ts'
 import { recallMessage } from './recall-message.ts'
 import { searchOffsetByTimestamp } from './search-offset-by-timestamp.ts'
@@ -22,6 +23,7 @@ import { updateTopic } from './update-topic.ts'
 /** Every request that is served, but sending and pulling; the rest is answered `unsupported`. */
 export const servedProcessors: readonly Processor[] = [
   recallMessage,
+  moveScheduledMessage,
   queryConsumerOffset,
   updateConsumerOffset,
   updateTopic,

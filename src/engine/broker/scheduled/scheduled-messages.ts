@@ -1,47 +1,64 @@
-import { BrokerError } from '../../../core/base/index.ts'
 import type { Clock } from '../../../core/platform/index.ts'
 import {
-  decodeRecallHandle,
-  findProperty,
-  PROPERTY,
-  recordProperties,
   recordTopic,
   TIMER_CANCEL_QUEUE,
+  TIMER_MOVE_QUEUE,
   TIMER_TOPIC,
-  type RecallHandle,
   type RecordDraft,
 } from '../../../model/message/index.ts'
-import type { CancelResult, MessageRef, SchedulePort } from '../../../model/schedule/index.ts'
+import {
+  type CancelResult,
+  checkedDeliverTime,
+  type DelayLimits,
+  type MessageRef,
+  type MoveResult,
+  type SchedulePort,
+} from '../../../model/schedule/index.ts'
 import type { ConsumeQueue } from '../../store/index.ts'
-import type { CancelPlace, TimerRef, TimerState } from '../../timer/index.ts'
-import { cancelRecord } from './cancel-record.ts'
+import type { NewRemoval, TimerRef, TimerState } from '../../timer/index.ts'
+import { cancelRecord, moveRecord } from './change-records.ts'
+import { isOf, type OwnHandle, ownHandleOf } from './own-handle.ts'
 
-/** What is asked of the timers. See `Finder.find` and `LadderStore.beginCancel`. */
+/** What is asked of the timers. See `TimerStores`. */
 export interface ScheduledTimers {
   find<Result>(ref: TimerRef, decide: (state: TimerState) => Result): Promise<Result>
-  beginCancel(timerId: number, changeOffset: number, place: CancelPlace): void
+  beginRemoval(removal: NewRemoval): void
+  movedTo(firstTimerId: number): Promise<TimerRef | undefined>
 }
 
 /** What is asked of the store. */
 export interface ScheduledStore {
   queue(topic: string, queueId: number): ConsumeQueue
+  append(draft: RecordDraft, queue: ConsumeQueue, tagsCode: number, storeTimeMs: number): number
   /** See `Store.appendDue`: also while space is low, since cancelling makes room. */
   appendDue(draft: RecordDraft, queue: ConsumeQueue, tagsCode: number, storeTimeMs: number): number
   readRecord(commitLogOffset: number): Promise<Buffer | undefined>
   whenApplied(commitLogOffset: number): Promise<void>
 }
 
-/** A handle of our own making: it names the accept record. */
-type OwnHandle = RecallHandle & { readonly timerId: number }
+type Waiting = Extract<TimerState, { kind: 'waiting' }>
 
-/** Decided in the step of the look; durable once the record at `changeOffset` is. */
-type Decision =
-  | { readonly kind: 'durable-at'; readonly changeOffset: number }
-  | { readonly kind: 'answer'; readonly result: CancelResult }
-  /** It does not wait: whether it ever did is in the log. */
+/** Decided in the step of the look. */
+type Decision<Change> =
+  /** Appended; it counts once the record at `changeOffset` is durable. */
+  | { readonly kind: 'changed'; readonly change: Change; readonly changeOffset: number }
+  /** Somebody else has decided to cancel it. */
+  | { readonly kind: 'cancelling'; readonly changeOffset: number }
+  /** Somebody else moves it: it is to be looked for again when that is done. */
+  | { readonly kind: 'moving'; readonly changeOffset: number }
+  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'too-late' }
+  | { readonly kind: 'unknown' }
+  /** It does not wait there: whether it ever did is in the log. */
   | { readonly kind: 'absent' }
 
-const UNKNOWN: Decision = { kind: 'answer', result: 'unknown' }
+/** Of the newest cancels, and at once; each takes 20 bytes. */
+const CANCELS_LOOKED_AT_MAX = 1_000_000
+const CANCELS_READ_COUNT = 10_000
+
+type Outcome<Change> =
+  | { readonly kind: 'changed'; readonly change: Change }
+  | { readonly kind: 'cancelled' | 'too-late' | 'unknown' }
 
 /** What users do with waiting messages, on the ladder. */
 export class ScheduledMessages implements SchedulePort {
@@ -50,6 +67,7 @@ export class ScheduledMessages implements SchedulePort {
   readonly #clock: Clock
   readonly #brokerName: string
   readonly #storeHost: Buffer
+  readonly #limits: DelayLimits
 
   constructor(parts: {
     timers: ScheduledTimers
@@ -58,74 +76,145 @@ export class ScheduledMessages implements SchedulePort {
     brokerName: string
     /** As in `PutOptions`. */
     storeHost: Buffer
+    limits: DelayLimits
   }) {
     this.#timers = parts.timers
     this.#store = parts.store
     this.#clock = parts.clock
     this.#brokerName = parts.brokerName
     this.#storeHost = parts.storeHost
+    this.#limits = parts.limits
   }
 
   async cancel(ref: MessageRef): Promise<CancelResult> {
     const handle = ownHandleOf(ref.id)
-    if (handle.brokerName !== this.#brokerName) return 'unknown'
-    const decision = await this.#timers.find(handle, state => this.#decide(handle, state))
-    if (decision.kind === 'answer') return decision.result
-    if (decision.kind === 'absent') return this.#absent(handle)
-    await this.#store.whenApplied(decision.changeOffset)
-    return 'cancelled'
+    const outcome = await this.#change(handle, (at, waiting) =>
+      this.#appendCancel(handle, at, waiting),
+    )
+    return outcome.kind === 'changed' ? 'cancelled' : outcome.kind
   }
 
-  /** The one rule. In the step of the look: nothing comes between it and the record. */
-  #decide(handle: OwnHandle, state: TimerState): Decision {
-    switch (state.kind) {
-      case 'waiting':
-        return isOf(handle, state.record) ? this.#append(handle, state.place) : UNKNOWN
-      case 'cancelling':
-        return { kind: 'durable-at', changeOffset: state.changeOffset }
-      case 'cancelled':
-        return { kind: 'answer', result: 'cancelled' }
-      case 'claimed':
-        return { kind: 'answer', result: 'too-late' }
-      case 'absent':
-        return { kind: 'absent' }
+  async move(ref: MessageRef, deliverTimeMs: number): Promise<MoveResult> {
+    const handle = ownHandleOf(ref.id)
+    checkedDeliverTime(deliverTimeMs, this.#clock.timeMs(), this.#limits)
+    const outcome = await this.#change(handle, (at, waiting) => {
+      return this.#appendMove(handle, at, { waiting, deliverTimeMs })
+    })
+    if (outcome.kind !== 'changed') return { kind: outcome.kind }
+    return { kind: 'moved', deliverTimeMs: outcome.change }
+  }
+
+  /** Looks for the message and, when it waits, changes it with `append` in the same step. */
+  async #change<Change>(
+    handle: OwnHandle,
+    append: (at: TimerRef, waiting: Waiting) => { change: Change; changeOffset: number },
+  ): Promise<Outcome<Change>> {
+    if (handle.brokerName !== this.#brokerName) return { kind: 'unknown' }
+    for (;;) {
+      const at = (await this.#timers.movedTo(handle.timerId)) ?? handle
+      const decision = await this.#timers.find(at, (state): Decision<Change> => {
+        if (state.kind !== 'waiting') return decisionOn(state)
+        if (!isOf(handle, state.record)) return { kind: 'unknown' }
+        return { kind: 'changed', ...append(at, state) }
+      })
+      if (decision.kind === 'changed') {
+        await this.#store.whenApplied(decision.changeOffset)
+        return decision
+      }
+      if (decision.kind === 'moving') {
+        await this.#store.whenApplied(decision.changeOffset)
+        continue
+      }
+      if (decision.kind === 'absent' && (await this.#hasMoved(handle, at))) continue
+      if (decision.kind === 'cancelling') await this.#store.whenApplied(decision.changeOffset)
+      return { kind: await this.#resultOf(decision.kind, handle, at) }
     }
   }
 
-  #append(handle: OwnHandle, place: CancelPlace): Decision {
-    const { timerId } = handle
+  /** Somebody moved it between the look at where it is and the look there. */
+  async #hasMoved(handle: OwnHandle, from: TimerRef): Promise<boolean> {
+    const now = await this.#timers.movedTo(handle.timerId)
+    return now !== undefined && now.timerId !== from.timerId
+  }
+
+  #appendCancel(
+    handle: OwnHandle,
+    at: TimerRef,
+    { place }: Waiting,
+  ): { change: undefined; changeOffset: number } {
+    const { timerId } = at
     const nowMs = this.#clock.timeMs()
-    const draft = cancelRecord(handle, { storeHost: this.#storeHost, nowMs })
+    const draft = cancelRecord(handle, at, { storeHost: this.#storeHost, nowMs })
     const queue = this.#store.queue(TIMER_TOPIC, TIMER_CANCEL_QUEUE)
     const changeOffset = this.#store.appendDue(draft, queue, timerId, nowMs)
-    this.#timers.beginCancel(timerId, changeOffset, place)
-    return { kind: 'durable-at', changeOffset }
+    this.#timers.beginRemoval({ timerId, removal: 'cancelled', changeOffset, place })
+    return { change: undefined, changeOffset }
   }
 
-  async #absent(handle: OwnHandle): Promise<CancelResult> {
+  #appendMove(
+    handle: OwnHandle,
+    at: TimerRef,
+    { waiting, deliverTimeMs }: { waiting: Waiting; deliverTimeMs: number },
+  ): { change: number; changeOffset: number } {
+    const { timerId } = at
+    const { record, place } = waiting
+    const nowMs = this.#clock.timeMs()
+    const change = checkedDeliverTime(deliverTimeMs, nowMs, this.#limits)
+    const draft = moveRecord(handle, { at, record, deliverTimeMs: change }, this.#storeHost)
+    const queue = this.#store.queue(TIMER_TOPIC, TIMER_MOVE_QUEUE)
+    const changeOffset = this.#store.append(draft, queue, change, nowMs)
+    this.#timers.beginRemoval({ timerId, removal: 'moved', changeOffset, place })
+    return { change, changeOffset }
+  }
+
+  /** Of a message that does not wait. What the log has of it shows whether the handle is its own. */
+  async #resultOf(
+    kind: 'cancelling' | 'cancelled' | 'too-late' | 'unknown' | 'absent',
+    handle: OwnHandle,
+    at: TimerRef,
+  ): Promise<'cancelled' | 'too-late' | 'unknown'> {
     const record = await this.#store.readRecord(handle.timerId)
     const isAccepted = record !== undefined && recordTopic(record, 0) === TIMER_TOPIC
-    return isAccepted && isOf(handle, record) ? 'too-late' : 'unknown'
+    const isOwn = isAccepted && isOf(handle, record)
+    if (record !== undefined && !isOwn) return 'unknown'
+    if (kind === 'cancelling') return 'cancelled'
+    if (kind !== 'absent') return kind
+    if (!isOwn) return 'unknown'
+    return (await this.#wasCancelled(at.timerId)) ? 'cancelled' : 'too-late'
+  }
+
+  /**
+   * Whether the log has a record that cancels it, for what left no other trace: looked for from the
+   * newest on, in the queue of such records, and back to where the message was accepted.
+   */
+  async #wasCancelled(timerId: number): Promise<boolean> {
+    const queue = this.#store.queue(TIMER_TOPIC, TIMER_CANCEL_QUEUE)
+    const last = Math.max(queue.minOffset, queue.maxOffset - CANCELS_LOOKED_AT_MAX)
+    for (let end = queue.maxOffset; end > last;) {
+      const from = Math.max(last, end - CANCELS_READ_COUNT)
+      const units = await queue.readUnits(from, end - from)
+      for (let index = units.count - 1; index >= 0; index--) {
+        if (units.commitLogOffset(index) < timerId) return false
+        if (units.tagsCode(index) === timerId) return true
+      }
+      end = from
+    }
+    return false
   }
 }
 
-/** Errors: MESSAGE_ID_INVALID, NOT_SUPPORTED for the handles that Apache's brokers make. */
-function ownHandleOf(id: string): OwnHandle {
-  const handle = decodeRecallHandle(id)
-  if (handle === undefined) throw new BrokerError('MESSAGE_ID_INVALID')
-  const { timerId } = handle
-  if (timerId === undefined) {
-    throw new BrokerError('NOT_SUPPORTED', { feature: 'handles of other brokers' })
+/** The rule for what does not simply wait. */
+function decisionOn(state: Exclude<TimerState, Waiting>): Decision<never> {
+  switch (state.kind) {
+    case 'removing': {
+      const { removal, changeOffset } = state
+      return { kind: removal === 'cancelled' ? 'cancelling' : 'moving', changeOffset }
+    }
+    case 'cancelled':
+      return { kind: 'cancelled' }
+    case 'claimed':
+      return { kind: 'too-late' }
+    case 'absent':
+      return { kind: 'absent' }
   }
-  return { ...handle, timerId }
-}
-
-/** Whoever makes up a handle does not get at the message of another. */
-function isOf(handle: OwnHandle, record: Buffer): boolean {
-  const properties = recordProperties(record, 0)
-  return (
-    findProperty(properties, PROPERTY.REAL_TOPIC) === handle.topic &&
-    findProperty(properties, PROPERTY.UNIQ_KEY) === handle.uniqueKey &&
-    findProperty(properties, PROPERTY.TIMER_OUT_MS) === String(handle.deliverTimeMs)
-  )
 }

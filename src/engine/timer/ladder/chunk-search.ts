@@ -5,7 +5,8 @@ import { readChunk } from '../chunk-reader.ts'
 import {
   timerDeliverTimeMs,
   timerIdOf,
-  timerIsCancelled,
+  timerMark,
+  type TimerMark,
   timerRecordStart,
 } from '../timer-record.ts'
 
@@ -21,7 +22,7 @@ export interface TimerRef {
 export interface ChunkFind {
   readonly chunk: Chunk
   readonly position: number
-  readonly isCancelled: boolean
+  readonly mark: TimerMark
   /** Its accept record. */
   readonly record: Buffer
 }
@@ -55,9 +56,9 @@ export class ChunkSearch {
         record: (source: Buffer, at: number, size: number): void => {
           if (timerIdOf(source, at) !== ref.timerId) return
           if (timerDeliverTimeMs(source, at) !== ref.deliverTimeMs) return
-          const isCancelled = timerIsCancelled(source, at)
+          const mark = timerMark(source, at)
           const record = Buffer.from(source.subarray(timerRecordStart(at), at + size))
-          found.push({ chunk, position: start + at, isCancelled, record })
+          found.push({ chunk, position: start + at, mark, record })
         },
       }
       const range = { position, bytesMax: Math.min(READ_BYTES, stretch.to - position) }

@@ -9,8 +9,8 @@ export interface Claim {
   cold: Buffer | undefined
   /** It could not be read: a copy of this waits to be tried again. */
   isAside: boolean
-  /** It was cancelled while it was in the window: it is passed over. */
-  isCancelled: boolean
+  /** It was removed while it was in the window: it is passed over. */
+  isRemoved: boolean
 }
 
 export function emptyClaim(): Claim {
@@ -22,6 +22,6 @@ export function emptyClaim(): Claim {
     position: 0,
     cold: undefined,
     isAside: false,
-    isCancelled: false,
+    isRemoved: false,
   }
 }

@@ -24,7 +24,7 @@ export class ColdReader {
   }
 
   isCold(claim: Readonly<Claim>): boolean {
-    if (claim.isAside || claim.isCancelled || claim.cold !== undefined) return false
+    if (claim.isAside || claim.isRemoved || claim.cold !== undefined) return false
     if (claim.block === PARKED_BLOCK) return true
     return claim.position === IN_LOG && !this.#store.log.isInMemory(claim.timerId)
   }

@@ -1,8 +1,10 @@
 import { BrokerError } from '../../../core/base/index.ts'
 import type { Store } from '../../store/index.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
-import type { CancelPlace, PendingCancels } from '../pending-cancels.ts'
-import type { TimerIds } from '../timer-ids.ts'
+import type { WaitingPlace, PendingRemovals } from '../pending-removals.ts'
+import type { RecoveredRemovals } from '../recovered-removals.ts'
+import type { FiredIds } from '../fired-ids.ts'
+import type { Removal } from '../timer-record.ts'
 import type { ChunkFind, ChunkSearch, TimerRef } from './chunk-search.ts'
 import type { Firing } from './firing.ts'
 import type { PartitionTable } from './partition-table.ts'
@@ -12,12 +14,12 @@ import { LOG_BLOCK, PARKED_BLOCK, type Window } from './window.ts'
 export type TimerState =
   | {
       readonly kind: 'waiting'
-      readonly place: CancelPlace
+      readonly place: WaitingPlace
       /** Its accept record. */
       readonly record: Buffer
     }
-  /** It will be cancelled once the record at `changeOffset` is durable. */
-  | { readonly kind: 'cancelling'; readonly changeOffset: number }
+  /** It will be removed once the record at `changeOffset` is durable. */
+  | { readonly kind: 'removing'; readonly removal: Removal; readonly changeOffset: number }
   | { readonly kind: 'cancelled' }
   /** It is about to be delivered. */
   | { readonly kind: 'claimed' }
@@ -45,9 +47,9 @@ export class Finder {
   readonly #window: Window
   readonly #firing: Firing
   readonly #parked: ParkedStore
-  readonly #cancels: PendingCancels
-  readonly #recoveredCancels: TimerIds
-  readonly #fired: TimerIds
+  readonly #removals: PendingRemovals
+  readonly #recovered: RecoveredRemovals
+  readonly #fired: FiredIds
   readonly #isLeft: (deliverTimeMs: number, timerId: number) => boolean
   readonly #search: ChunkSearch
 
@@ -57,9 +59,9 @@ export class Finder {
     window: Window
     firing: Firing
     parked: ParkedStore
-    cancels: PendingCancels
-    recoveredCancels: TimerIds
-    fired: TimerIds
+    removals: PendingRemovals
+    recovered: RecoveredRemovals
+    fired: FiredIds
     /** What chunks have of such a message is left over: it was done with there. */
     isLeft: (deliverTimeMs: number, timerId: number) => boolean
     search: ChunkSearch
@@ -69,8 +71,8 @@ export class Finder {
     this.#window = parts.window
     this.#firing = parts.firing
     this.#parked = parts.parked
-    this.#cancels = parts.cancels
-    this.#recoveredCancels = parts.recoveredCancels
+    this.#removals = parts.removals
+    this.#recovered = parts.recovered
     this.#fired = parts.fired
     this.#isLeft = parts.isLeft
     this.#search = parts.search
@@ -81,13 +83,38 @@ export class Finder {
    * moment: nothing happens between the look and what `decide` does at once.
    */
   async find<Result>(ref: TimerRef, decide: (state: TimerState) => Result): Promise<Result> {
-    const observed = this.#cancels.observe()
+    const observed = this.#removals.observe()
     try {
       for (let looks = 1; ; looks++) {
         const found = await this.#look(ref)
         const state = this.#stateOf(ref, found)
         if (state !== 'moved') return decide(state)
         if (looks >= LOOK_COUNT_MAX) throw new BrokerError('MESSAGE_UNREADABLE', { ...ref })
+      }
+    } finally {
+      observed()
+    }
+  }
+
+  /**
+   * As `find`, for a message that is known as removed and still lies where it waited; `undefined`
+   * when it does not. `isMarked`: it has its mark there.
+   */
+  async findRemoved(
+    ref: TimerRef,
+    decide: (place: WaitingPlace | undefined, isMarked: boolean) => void,
+  ): Promise<void> {
+    const observed = this.#removals.observe()
+    try {
+      for (let looks = 1; looks <= LOOK_COUNT_MAX; looks++) {
+        const found = await this.#look(ref)
+        const state = this.#placeOf(ref, found)
+        if (state === 'moved') continue
+        const { inChunk } = found
+        if (state.kind === 'waiting') decide(state.place, false)
+        else if (inChunk === undefined || inChunk.mark === 'waits') decide(undefined, false)
+        else decide({ kind: 'chunk', ...inChunk }, true)
+        return
       }
     } finally {
       observed()
@@ -125,14 +152,20 @@ export class Finder {
   /** In one step. `moved` when the message has gone somewhere else since it was looked for. */
   #stateOf(ref: TimerRef, found: Found): TimerState | 'moved' {
     const { timerId } = ref
-    const pending = this.#cancels.find(timerId)
+    const pending = this.#removals.find(timerId)
     if (pending !== undefined) {
-      if (pending.isApplied) return CANCELLED
-      return { kind: 'cancelling', changeOffset: pending.changeOffset }
+      const { removal, changeOffset, isApplied } = pending
+      return isApplied ? stateAfter(removal) : { kind: 'removing', removal, changeOffset }
     }
-    if (this.#recoveredCancels.has(timerId)) return CANCELLED
+    const recovered = this.#recovered.find(timerId)
+    if (recovered !== undefined) return stateAfter(recovered)
     // It has fired, and what is left of it is still to be met.
     if (this.#fired.has(timerId)) return ABSENT
+    return this.#placeOf(ref, found)
+  }
+
+  #placeOf(ref: TimerRef, found: Found): TimerState | 'moved' {
+    const { timerId } = ref
     const slot = this.#window.find(timerId)
     if (slot >= 0) return this.#stateInWindow(ref, slot, found)
     if (this.#firing.isClaimed(timerId)) return { kind: 'claimed' }
@@ -146,7 +179,7 @@ export class Finder {
   }
 
   #stateInWindow(ref: TimerRef, slot: number, found: Found): TimerState | 'moved' {
-    if (this.#window.isCancelled(slot)) return CANCELLED
+    if (this.#window.isRemoved(slot)) return this.#window.isCancelled(slot) ? CANCELLED : ABSENT
     if (this.#window.deliverTimeMs(slot) !== ref.deliverTimeMs) return ABSENT
     const block = this.#window.block(slot)
     if (block === LOG_BLOCK || block === PARKED_BLOCK) {
@@ -161,10 +194,15 @@ export class Finder {
   }
 }
 
+/** Where it was moved to, it is found by its id there. */
+function stateAfter(removal: Removal): TimerState {
+  return removal === 'cancelled' ? CANCELLED : ABSENT
+}
+
 function stateInChunk(found: ChunkFind): TimerState | 'moved' {
-  const { chunk, position, isCancelled, record } = found
+  const { chunk, position, mark, record } = found
   if (position < chunk.doneBytes) return 'moved'
-  if (isCancelled) return CANCELLED
+  if (mark !== 'waits') return stateAfter(mark)
   // It was in the window, and is not there any more.
   if (position < chunk.takenBytes) return ABSENT
   return { kind: 'waiting', place: { kind: 'chunk', chunk, position }, record }

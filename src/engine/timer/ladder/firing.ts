@@ -2,9 +2,10 @@ import type { Platform, Timer } from '../../../core/platform/index.ts'
 import { checkRecord } from '../../../model/message/index.ts'
 import type { Store } from '../../store/index.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
-import type { PendingCancels } from '../pending-cancels.ts'
+import type { PendingRemovals } from '../pending-removals.ts'
 import type { Publisher } from '../publisher.ts'
-import type { TimerIds } from '../timer-ids.ts'
+import type { RecoveredRemovals } from '../recovered-removals.ts'
+import type { FiredIds } from '../fired-ids.ts'
 import { type Claim, emptyClaim } from './claim.ts'
 import { ColdReader } from './cold-reader.ts'
 import type { FiredAhead } from './fired-ahead.ts'
@@ -31,9 +32,9 @@ export class Firing {
   readonly #blocks: LoadedBlocks
   readonly #publisher: Publisher
   readonly #parked: ParkedStore
-  readonly #fired: TimerIds
-  readonly #recoveredCancels: TimerIds
-  readonly #cancels: PendingCancels
+  readonly #fired: FiredIds
+  readonly #recovered: RecoveredRemovals
+  readonly #removals: PendingRemovals
   readonly #keep: Keep
   readonly #cold: ColdReader
   readonly #ahead: FiredAhead
@@ -60,9 +61,9 @@ export class Firing {
     blocks: LoadedBlocks
     publisher: Publisher
     parked: ParkedStore
-    fired: TimerIds
-    recoveredCancels: TimerIds
-    cancels: PendingCancels
+    fired: FiredIds
+    recovered: RecoveredRemovals
+    removals: PendingRemovals
     ahead: FiredAhead
     /** Makes a claimed message that goes back to the window independent of the log. */
     keep: Keep
@@ -74,8 +75,8 @@ export class Firing {
     this.#publisher = parts.publisher
     this.#parked = parts.parked
     this.#fired = parts.fired
-    this.#recoveredCancels = parts.recoveredCancels
-    this.#cancels = parts.cancels
+    this.#recovered = parts.recovered
+    this.#removals = parts.removals
     this.#ahead = parts.ahead
     this.#keep = parts.keep
     this.#cold = new ColdReader({
@@ -119,7 +120,7 @@ export class Firing {
 
   /** It is about to be delivered, and nothing can stop that any more. */
   isClaimed(timerId: number): boolean {
-    return this.#claimed().some(claim => claim.timerId === timerId && !claim.isCancelled)
+    return this.#claimed().some(claim => claim.timerId === timerId && !claim.isRemoved)
   }
 
   /** How many are claimed and not delivered. */
@@ -133,7 +134,7 @@ export class Firing {
    */
   async keepClaimed(keep: (claim: Readonly<Claim>) => Promise<number>): Promise<void> {
     for (const claim of this.#claimed()) {
-      if (claim.block === LOG_BLOCK && !claim.isCancelled) claim.block = await keep(claim)
+      if (claim.block === LOG_BLOCK && !claim.isRemoved) claim.block = await keep(claim)
     }
   }
 
@@ -232,7 +233,7 @@ export class Firing {
     claim.position = this.#window.position(slot)
     claim.cold = undefined
     claim.isAside = false
-    claim.isCancelled = this.#window.isCancelled(slot)
+    claim.isRemoved = this.#window.isRemoved(slot)
     this.#claimCount++
   }
 
@@ -272,10 +273,10 @@ export class Firing {
         this.#done++
         continue
       }
-      const cancel = this.#cancels.find(claim.timerId)
+      const removal = this.#removals.find(claim.timerId)
       // Decided, and not durable yet: it is neither delivered nor passed over.
-      if (cancel?.isApplied === false) return
-      if (claim.isCancelled || cancel !== undefined) {
+      if (removal?.isApplied === false) return
+      if (claim.isRemoved || removal !== undefined) {
         this.#passOver(claim)
       } else if (claim.deliverTimeMs > nowMs) {
         if (!this.#putBack(claim)) return
@@ -289,7 +290,7 @@ export class Firing {
   }
 
   #passOver(claim: Claim): void {
-    this.#cancels.forget(claim.timerId)
+    this.#removals.forget(claim.timerId)
     this.#parked.lateDone(claim.timerId)
     this.#settle(claim)
   }
@@ -313,7 +314,7 @@ export class Firing {
   #deliver(claim: Claim): boolean {
     const isOfChunk = claim.block !== LOG_BLOCK && claim.block !== PARKED_BLOCK
     if (isOfChunk && this.#ahead.take(claim.timerId)) return true
-    if (this.#fired.take(claim.timerId) || this.#recoveredCancels.take(claim.timerId)) {
+    if (this.#fired.take(claim.timerId) || this.#recovered.take(claim.timerId) !== undefined) {
       this.#parked.lateDone(claim.timerId)
       return true
     }

@@ -5,6 +5,7 @@ import {
   recordProperties,
   recordQueueId,
   TIMER_CANCEL_QUEUE,
+  TIMER_MOVE_QUEUE,
 } from '../../../model/message/index.ts'
 import type {
   AppliedRecord,
@@ -16,10 +17,12 @@ import type { Chunk } from '../chunk.ts'
 import { PagePool } from '../page-pool.ts'
 import type { ParkedPlace } from '../parked/parked-queue.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
-import type { CancelPlace, PendingCancel, PendingCancels } from '../pending-cancels.ts'
+import type { NewRemoval, PendingRemovals, WaitingPlace } from '../pending-removals.ts'
 import type { Publisher } from '../publisher.ts'
-import type { TimerIds } from '../timer-ids.ts'
-import { Cancelled } from './cancelled.ts'
+import type { RecoveredRemovals } from '../recovered-removals.ts'
+import type { FiredIds } from '../fired-ids.ts'
+import type { Removal } from '../timer-record.ts'
+import { Removed } from './removed.ts'
 import { ChunkSearch, type TimerRef } from './chunk-search.ts'
 import type { Claim } from './claim.ts'
 import { FiredAhead } from './fired-ahead.ts'
@@ -71,12 +74,15 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
   readonly #materializer: Materializer
   readonly #writer: StagedWriter
   readonly #parked: ParkedStore
-  readonly #cancels: PendingCancels
-  readonly #recoveredCancels: TimerIds
+  readonly #removals: PendingRemovals
+  readonly #recovered: RecoveredRemovals
+  readonly #onMoved: (firstTimerId: number, ref: TimerRef) => void
   readonly #finder: Finder
   /** Chunks that the latest snapshot names. */
   #named: readonly Chunk[] = []
   #isStarted = false
+  #isStopped = false
+  #carryingOut: Promise<void> | undefined
 
   constructor(parts: {
     platform: Platform
@@ -84,19 +90,21 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     store: Store
     publisher: Publisher
     parked: ParkedStore
-    fired: TimerIds
-    cancels: PendingCancels
-    /** Cancelled behind the last checkpoint before this start. */
-    recoveredCancels: TimerIds
+    fired: FiredIds
+    removals: PendingRemovals
+    recovered: RecoveredRemovals
+    /** A message, known by its first timer id, is at `ref` from now on. */
+    onMoved: (firstTimerId: number, ref: TimerRef) => void
     section: unknown
   }) {
-    const { platform, options, store, parked, cancels, recoveredCancels } = parts
+    const { platform, options, store, parked, removals, recovered } = parts
     this.#platform = platform
     this.#options = options
     this.#store = store
     this.#parked = parked
-    this.#cancels = cancels
-    this.#recoveredCancels = recoveredCancels
+    this.#removals = removals
+    this.#recovered = recovered
+    this.#onMoved = parts.onMoved
     this.#table = new PartitionTable(platform, this.#pool, options.directory)
     this.#window = new Window(platform.clock.timeMs(), options.windowCountMax)
     this.#writer = new StagedWriter(platform, this.#table, this.#pool)
@@ -118,12 +126,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     this.#loader = new Loader({
       platform,
       ...inMemory,
-      cancelled: new Cancelled({
-        pending: cancels,
-        recovered: recoveredCancels,
-        ahead: this.#ahead,
-        isLeft,
-      }),
+      removed: new Removed({ pending: removals, recovered, ahead: this.#ahead, isLeft }),
       bodyBytesMax: options.windowBytesMax,
       loadBytesMax: options.loadBytesMax,
       firedMs: () => this.#materializer.firedMs,
@@ -141,9 +144,14 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
 
   /** Messages that wait, parked ones not counted. */
   get waitingCount(): number {
-    let count = this.#window.count - this.#window.cancelledCount + this.#firing.claimedCount
+    let count = this.#window.count - this.#window.removedCount + this.#firing.claimedCount
     for (const partition of this.#table.all()) count += partition.untakenCount
-    return count
+    return count - this.#recovered.count
+  }
+
+  /** F: everything due up to here has been delivered, or is parked. */
+  get firedMs(): number {
+    return this.#materializer.firedMs
   }
 
   get windowCount(): number {
@@ -195,9 +203,12 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     this.#store.onApplied(() => this.#keepUp())
     this.#loader.start()
     this.#firing.start()
+    this.#carryingOut = this.#carryOut()
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.#carryingOut
     await this.#loader.stop()
     await this.#firing.stop()
     await this.#writer.idle()
@@ -208,23 +219,32 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     return this.#finder.find(ref, decide)
   }
 
-  /** It is decided, and appended at `changeOffset`, that a waiting message is cancelled. */
-  beginCancel(timerId: number, changeOffset: number, place: CancelPlace): void {
-    this.#cancels.begin(timerId, changeOffset, place)
+  /** It is decided, and appended to the log, that a waiting message is cancelled or moved. */
+  beginRemoval(removal: NewRemoval): void {
+    this.#removals.begin(removal)
   }
 
   /** Of a record that is read back from the log: a deliver time, or the timer id of a cancel. */
   tagsCodeOf(source: Buffer, position: number): number {
-    const isCancel = recordQueueId(source, position) === TIMER_CANCEL_QUEUE
-    const name = isCancel ? PROPERTY.ORRERY_CANCELS : PROPERTY.TIMER_OUT_MS
-    return Number(findProperty(recordProperties(source, position), name) ?? 0)
+    const properties = recordProperties(source, position)
+    if (recordQueueId(source, position) === TIMER_CANCEL_QUEUE) {
+      return refOf(findProperty(properties, PROPERTY.ORRERY_CANCELS)).timerId
+    }
+    return Number(findProperty(properties, PROPERTY.TIMER_OUT_MS) ?? 0)
   }
 
   apply(record: AppliedRecord): void {
-    if (record.queue.queueId === TIMER_CANCEL_QUEUE) {
-      this.#applyCancel(record.tagsCode)
+    const { queueId } = record.queue
+    if (queueId === TIMER_CANCEL_QUEUE) {
+      const properties = recordProperties(record.source, record.position)
+      this.#applyRemoval(refOf(findProperty(properties, PROPERTY.ORRERY_CANCELS)), 'cancelled')
       return
     }
+    this.#applyAccept(record)
+    if (queueId === TIMER_MOVE_QUEUE) this.#applyMove(record)
+  }
+
+  #applyAccept(record: AppliedRecord): void {
     if (!this.#isStarted) {
       this.#materializer.applyAgain(record)
       return
@@ -233,22 +253,60 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     if (dueMs !== undefined) this.#firing.wakeBy(dueMs)
   }
 
-  #applyCancel(timerId: number): void {
-    const pending = this.#cancels.find(timerId)
-    if (pending === undefined) {
-      // Found again by recovery; once started, each was decided here.
-      if (!this.#isStarted) this.#recoveredCancels.add(timerId)
-      return
-    }
-    const slot = this.#window.find(timerId)
-    if (slot >= 0) this.#window.cancel(slot)
-    this.#markCancelled(pending)
-    this.#cancels.applied(pending, this.#firing.isClaimed(timerId))
+  /** The message is kept under its new time by now: it goes where it was. */
+  #applyMove(record: AppliedRecord): void {
+    const properties = recordProperties(record.source, record.position)
+    const first = refOf(findProperty(properties, PROPERTY.ORRERY_FIRST))
+    this.#applyRemoval(refOf(findProperty(properties, PROPERTY.ORRERY_REPLACES)), 'moved')
+    const ref = { timerId: record.commitLogOffset, deliverTimeMs: record.tagsCode }
+    this.#onMoved(first.timerId, ref)
   }
 
-  #markCancelled({ timerId, place }: PendingCancel): void {
-    if (place.kind === 'chunk') place.chunk.markCancelled(place.position)
-    else if (place.kind === 'parked') this.#parked.cancel(timerId)
+  #applyRemoval(ref: TimerRef, removal: Removal): void {
+    const { timerId } = ref
+    const pending = this.#removals.find(timerId)
+    if (pending === undefined) {
+      // Found again by recovery; once started, each was decided here.
+      if (!this.#isStarted) this.#recovered.add(ref, removal)
+      return
+    }
+    this.#remove(timerId, removal, pending.place)
+    this.#removals.applied(pending, this.#firing.isClaimed(timerId))
+  }
+
+  #remove(timerId: number, removal: Removal, place: WaitingPlace): void {
+    const slot = this.#window.find(timerId)
+    if (slot >= 0) this.#window.remove(slot, removal)
+    if (place.kind === 'chunk') place.chunk.markRemoved(place.position, removal)
+    else if (place.kind === 'parked') this.#parked.remove(timerId)
+  }
+
+  /** Carries out what recovery has found, message by message, while other work goes on. */
+  async #carryOut(): Promise<void> {
+    try {
+      for (const ref of this.#recovered.refs()) {
+        if (this.#isStopped) return
+        await this.#finder.findRemoved(ref, (place, isMarked) => {
+          // Who has met it meanwhile has carried it out.
+          const removal = this.#recovered.find(ref.timerId)
+          if (removal === undefined || this.#firing.isClaimed(ref.timerId)) return
+          this.#recovered.take(ref.timerId)
+          if (place === undefined) return
+          if (isMarked) {
+            // After the last checkpoint, whose counts do not know it.
+            if (place.kind === 'chunk') place.chunk.countRemoved(place.position)
+            return
+          }
+          // As if it were new: a read that is under way does not see the mark.
+          const { timerId } = ref
+          this.#removals.begin({ timerId, removal, changeOffset: 0, place })
+          this.#applyRemoval(ref, removal)
+        })
+      }
+    } catch (error) {
+      // They stay known, and are carried out where they are met.
+      this.#platform.log.error('what was cancelled before the start is not marked yet', error)
+    }
   }
 
   async prepare(): Promise<void> {
@@ -276,6 +334,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
       partitions: kept.map(partition => partition.section()),
     }
     this.#named = kept.flatMap(partition => partition.chunks)
+    for (const chunk of this.#named) chunk.file.freezeChanges()
     this.#table.beginSnapshot()
     this.#loader.resume()
     this.#firing.resume()
@@ -329,4 +388,10 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
 function waitingMessage(claim: Readonly<Claim>): WaitingMessage {
   const { timerId, deliverTimeMs, sizeBytes } = claim
   return { timerId, deliverTimeMs, recordBytes: sizeBytes }
+}
+
+/** A timer id and a deliver time, by a blank. */
+function refOf(text: string | undefined): TimerRef {
+  const [timerId, deliverTimeMs] = (text ?? '').split(' ')
+  return { timerId: Number(timerId), deliverTimeMs: Number(deliverTimeMs) }
 }

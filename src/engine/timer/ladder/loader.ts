@@ -7,7 +7,7 @@ import {
   timerIdOf,
   timerRecordStart,
 } from '../timer-record.ts'
-import type { Cancelled } from './cancelled.ts'
+import type { Removed } from './removed.ts'
 import type { LoadedBlocks } from './loaded-blocks.ts'
 import type { Partition } from './partition.ts'
 import type { PartitionTable } from './partition-table.ts'
@@ -45,7 +45,7 @@ export class Loader {
   readonly #table: PartitionTable
   readonly #window: Window
   readonly #blocks: LoadedBlocks
-  readonly #cancelled: Cancelled
+  readonly #removed: Removed
   readonly #bodyBytesMax: number
   readonly #loadBytesMax: number
   readonly #firedMs: () => number
@@ -65,7 +65,7 @@ export class Loader {
     table: PartitionTable
     window: Window
     blocks: LoadedBlocks
-    cancelled: Cancelled
+    removed: Removed
     bodyBytesMax: number
     loadBytesMax: number
     /** The fire position: what is due up to there has fired. */
@@ -78,13 +78,13 @@ export class Loader {
     this.#table = parts.table
     this.#window = parts.window
     this.#blocks = parts.blocks
-    this.#cancelled = parts.cancelled
+    this.#removed = parts.removed
     this.#bodyBytesMax = parts.bodyBytesMax
     this.#loadBytesMax = parts.loadBytesMax
     this.#firedMs = parts.firedMs
     this.#onLoaded = parts.onLoaded
     this.#relieve = parts.relieve
-    this.#splitter = new Splitter(parts.table, parts.platform.log, parts.cancelled)
+    this.#splitter = new Splitter(parts.table, parts.platform.log, parts.removed)
   }
 
   /** Messages that were passed over because they are damaged. */
@@ -173,7 +173,7 @@ export class Loader {
   }
 
   async #guarded(partition: Partition, work: () => Promise<void>): Promise<void> {
-    const observed = this.#cancelled.pending.observe()
+    const observed = this.#removed.pending.observe()
     try {
       await work()
     } catch (error) {
@@ -222,12 +222,12 @@ export class Loader {
     const start = chunk.takenBytes
     let block = 0
     let count = 0
-    let cancelledCount = 0
+    let removedCount = 0
     const visitor: ChunkVisitor = {
       record: (source, at, size) => {
         count++
-        if (this.#cancelled.meet(source, at, { chunk, position: start + at })) {
-          cancelledCount++
+        if (this.#removed.meet(source, at, { chunk, position: start + at }) !== undefined) {
+          removedCount++
           return
         }
         const deliverTimeMs = timerDeliverTimeMs(source, at)
@@ -242,7 +242,7 @@ export class Loader {
         })
       },
       end: position => {
-        this.#lostCount += chunk.endPart(part, position, count, cancelledCount)
+        this.#lostCount += chunk.endPart(part, position, count, removedCount)
       },
     }
     const range = { position: start, bytesMax: READ_BYTES }

@@ -2,7 +2,7 @@ import type { Platform } from '../../../core/platform/index.ts'
 import type { AppliedRecord, Store } from '../../store/index.ts'
 import type { Chunk, LoadedPart } from '../chunk.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
-import type { PendingCancels } from '../pending-cancels.ts'
+import type { PendingRemovals } from '../pending-removals.ts'
 import type { LoadedBlocks } from './loaded-blocks.ts'
 import { NearArrivals } from './near-arrivals.ts'
 import type { ChunkOrigin } from './partition.ts'
@@ -25,7 +25,7 @@ export class Materializer {
   readonly #window: Window
   readonly #blocks: LoadedBlocks
   readonly #parked: ParkedStore
-  readonly #cancels: PendingCancels
+  readonly #removals: PendingRemovals
   /** Chunks of near arrivals: all of each is one part, and in the window from the start. */
   readonly #direct = new WeakMap<Chunk, { readonly part: LoadedPart; block: number }>()
   /** Part of the log that is surely in memory: near arrivals older than it are copied. */
@@ -42,7 +42,7 @@ export class Materializer {
     window: Window
     blocks: LoadedBlocks
     parked: ParkedStore
-    cancels: PendingCancels
+    removals: PendingRemovals
     memoryBytes: number
     firedMs: number
   }) {
@@ -52,7 +52,7 @@ export class Materializer {
     this.#window = parts.window
     this.#blocks = parts.blocks
     this.#parked = parts.parked
-    this.#cancels = parts.cancels
+    this.#removals = parts.removals
     this.#memoryBytes = parts.memoryBytes
     this.#firedMs = parts.firedMs
   }
@@ -194,12 +194,12 @@ export class Materializer {
     this.#near.shift()
   }
 
-  /** Undefined when the oldest was claimed, perhaps kept and put back, or cancelled, or is none. */
+  /** Undefined when the oldest was claimed, perhaps kept and put back, or removed, or is none. */
   #firstNear(): WaitingMessage | undefined {
     const timerId = this.#near.firstTimerId
     const slot = this.#near.firstSlot
     if (timerId === Infinity || !this.#window.holds(slot, timerId)) return undefined
-    if (this.#window.block(slot) !== LOG_BLOCK || this.#window.isCancelled(slot)) return undefined
+    if (this.#window.block(slot) !== LOG_BLOCK || this.#window.isRemoved(slot)) return undefined
     return {
       timerId,
       deliverTimeMs: this.#window.deliverTimeMs(slot),
@@ -221,13 +221,13 @@ export class Materializer {
     const nowMs = this.#platform.clock.timeMs()
     const chunk = this.#table.chunkFor(this.#table.forNew(message.deliverTimeMs, nowMs), origin)
     const position = chunk.append(message, at.source, at.position, message.recordBytes)
-    this.#cancels.moved(message.timerId, { kind: 'chunk', chunk, position })
+    this.#removals.moved(message.timerId, { kind: 'chunk', chunk, position })
     return { chunk, position }
   }
 
   #keepLate(message: WaitingMessage, at: { source: Buffer; position: number }): void {
     this.#parked.keepLate({ ...message, source: at.source, position: at.position })
-    this.#cancels.moved(message.timerId, { kind: 'parked' })
+    this.#removals.moved(message.timerId, { kind: 'parked' })
   }
 }
 

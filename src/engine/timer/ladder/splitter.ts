@@ -7,7 +7,7 @@ import {
   type TimerHeader,
   timerIdOf,
 } from '../timer-record.ts'
-import type { Cancelled } from './cancelled.ts'
+import type { Removed } from './removed.ts'
 import type { Partition } from './partition.ts'
 import type { PartitionTable } from './partition-table.ts'
 
@@ -22,17 +22,17 @@ const STEP_BYTES = 512 * 1024
 export class Splitter {
   readonly #table: PartitionTable
   readonly #log: Log
-  readonly #cancelled: Cancelled
+  readonly #removed: Removed
 
-  constructor(table: PartitionTable, log: Log, cancelled: Cancelled) {
+  constructor(table: PartitionTable, log: Log, removed: Removed) {
     this.#table = table
     this.#log = log
-    this.#cancelled = cancelled
+    this.#removed = removed
   }
 
   /**
    * Does one step on a chunk of the partition. Messages due at or before `firedMs` have been
-   * delivered and are left out; of cancelled ones only that they are is kept. Returns how many were
+   * delivered and are left out, as moved ones are; of cancelled ones only that they are is kept. Returns how many were
    * passed over because they are damaged.
    */
   async step(partition: Partition, chunk: Chunk, firedMs: number): Promise<number> {
@@ -40,24 +40,24 @@ export class Splitter {
     partition.seal(chunk)
     const start = chunk.takenBytes
     let count = 0
-    let cancelledCount = 0
+    let removedCount = 0
     let lostCount = 0
     const visitor: ChunkVisitor = {
       record: (source, at, size) => {
         count++
-        const isCancelled = this.#cancelled.meet(source, at, { chunk, position: start + at })
-        if (isCancelled) cancelledCount++
+        const removal = this.#removed.meet(source, at, { chunk, position: start + at })
+        if (removal !== undefined) removedCount++
         const header = {
           deliverTimeMs: timerDeliverTimeMs(source, at),
           timerId: timerIdOf(source, at),
         }
-        if (header.deliverTimeMs <= firedMs) return
+        if (header.deliverTimeMs <= firedMs || removal === 'moved') return
         const child = this.#childFor(partition, header.deliverTimeMs)
-        if (isCancelled) child.appendCancelled(header)
+        if (removal === 'cancelled') child.appendCancelled(header)
         else this.#move(child, header, { source, at, size })
       },
       end: position => {
-        lostCount = chunk.moveOn(position, count, cancelledCount)
+        lostCount = chunk.moveOn(position, count, removedCount)
       },
     }
     const range = { position: start, bytesMax: STEP_BYTES }
@@ -77,6 +77,6 @@ export class Splitter {
   ): void {
     const start = record.at + TIMER_HEADER_BYTES
     const position = chunk.append(header, record.source, start, record.size - TIMER_HEADER_BYTES)
-    this.#cancelled.pending.moved(header.timerId, { kind: 'chunk', chunk, position })
+    this.#removed.pending.moved(header.timerId, { kind: 'chunk', chunk, position })
   }
 }

@@ -52,6 +52,7 @@ export class StagedWriter {
     for (const chunk of chunks) {
       if (!chunk.file.isDurable) {
         await chunk.file.write()
+        await chunk.file.writeChanges()
         await chunk.file.sync()
       }
       if (!chunk.file.isNamed) made.push(chunk)

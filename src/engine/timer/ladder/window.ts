@@ -1,3 +1,4 @@
+import type { Removal } from '../timer-record.ts'
 import { SlotIndex } from './slot-index.ts'
 
 /** Width of the near part: one bucket a millisecond. A power of two. */
@@ -14,6 +15,7 @@ export const IN_LOG = 0xffff_ffff
 export const PARKED_BLOCK = 0xffff_ffff
 /** In place of a size. */
 const CANCELLED = 0
+const MOVED = 0xffff_ffff
 const CAPACITY_FIRST = 4096
 
 /** A chain of entries, oldest first. */
@@ -42,7 +44,7 @@ export class Window {
   #free = NONE
   #used = 0
   #count = 0
-  #cancelledCount = 0
+  #removedCount = 0
   readonly #byId = new SlotIndex(slot => this.#ids[slot] ?? NONE)
   readonly #near: Int32Array = new Int32Array(NEAR_MS).fill(NONE)
   readonly #nearTails: Int32Array = new Int32Array(NEAR_MS).fill(NONE)
@@ -67,8 +69,8 @@ export class Window {
   }
 
   /** Of these, how many are only there until their time comes and they are passed over. */
-  get cancelledCount(): number {
-    return this.#cancelledCount
+  get removedCount(): number {
+    return this.#removedCount
   }
 
   get isFull(): boolean {
@@ -95,10 +97,15 @@ export class Window {
   }
 
   /** The entry stays, since links lead through it, and is passed over when it is due. */
-  cancel(slot: number): void {
-    if (this.isCancelled(slot)) return
-    this.#sizes[slot] = CANCELLED
-    this.#cancelledCount++
+  remove(slot: number, removal: Removal): void {
+    if (this.isRemoved(slot)) return
+    this.#sizes[slot] = removal === 'cancelled' ? CANCELLED : MOVED
+    this.#removedCount++
+  }
+
+  isRemoved(slot: number): boolean {
+    const size = this.#sizes[slot]
+    return size === CANCELLED || size === MOVED
   }
 
   isCancelled(slot: number): boolean {
@@ -141,7 +148,7 @@ export class Window {
     let oldest = Infinity
     for (let slot = 0; slot < this.#used; slot++) {
       const id = this.#ids[slot] ?? NONE
-      if (id !== NONE && !this.isCancelled(slot) && this.#positions[slot] === IN_LOG && id < oldest)
+      if (id !== NONE && !this.isRemoved(slot) && this.#positions[slot] === IN_LOG && id < oldest)
         oldest = id
     }
     return oldest
@@ -349,7 +356,7 @@ export class Window {
   }
 
   #release(slot: number): void {
-    if (this.isCancelled(slot)) this.#cancelledCount--
+    if (this.isRemoved(slot)) this.#removedCount--
     this.#byId.remove(this.#ids[slot] ?? NONE, slot)
     this.#ids[slot] = NONE
     this.#nexts[slot] = this.#free

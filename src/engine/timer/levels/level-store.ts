@@ -18,7 +18,7 @@ import {
   type TopicApplier,
   type UnitBlock,
 } from '../../store/index.ts'
-import type { TimerIds } from '../timer-ids.ts'
+import type { FiredIds } from '../fired-ids.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
 import type { Publisher } from '../publisher.ts'
 import { DelayOffsetsFile } from './delay-offsets-file.ts'
@@ -42,7 +42,7 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
   readonly #store: Store
   readonly #publisher: Publisher
   readonly #parked: ParkedStore
-  readonly #fired: TimerIds
+  readonly #fired: FiredIds
   readonly #levelsMs: readonly number[]
   /** In force when the records were accepted that recovery applies again. */
   #levelsMsBefore: readonly number[]
@@ -65,7 +65,7 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
     store: Store
     publisher: Publisher
     parked: ParkedStore
-    fired: TimerIds
+    fired: FiredIds
     levelsMs: readonly number[]
     delayOffsetPath: string
   }) {

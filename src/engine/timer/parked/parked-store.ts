@@ -9,10 +9,11 @@ import {
 import type { CheckpointParticipant } from '../../store/index.ts'
 import { Chunk } from '../chunk.ts'
 import { readChunk } from '../chunk-reader.ts'
-import type { TimerIds } from '../timer-ids.ts'
+import type { FiredIds } from '../fired-ids.ts'
 import { PagePool } from '../page-pool.ts'
-import type { PendingCancels } from '../pending-cancels.ts'
+import type { PendingRemovals } from '../pending-removals.ts'
 import type { Publisher } from '../publisher.ts'
+import type { RecoveredRemovals } from '../recovered-removals.ts'
 import {
   TIMER_HEADER_BYTES,
   timerDeliverTimeMs,
@@ -52,9 +53,9 @@ export class ParkedStore implements CheckpointParticipant {
   readonly #platform: Platform
   readonly #directory: string
   readonly #publisher: Publisher
-  readonly #fired: TimerIds
-  readonly #recoveredCancels: TimerIds
-  readonly #cancels: PendingCancels
+  readonly #fired: FiredIds
+  readonly #recovered: RecoveredRemovals
+  readonly #removals: PendingRemovals
   readonly #pool = new PagePool()
   readonly #chunks = new Map<number, Chunk>()
   /** Ids in a chunk that are delivered: kept until the whole chunk goes. */
@@ -77,16 +78,16 @@ export class ParkedStore implements CheckpointParticipant {
     platform: Platform
     directory: string
     publisher: Publisher
-    fired: TimerIds
-    recoveredCancels: TimerIds
-    cancels: PendingCancels
+    fired: FiredIds
+    recovered: RecoveredRemovals
+    removals: PendingRemovals
   }) {
     this.#platform = parts.platform
     this.#directory = parts.directory
     this.#publisher = parts.publisher
     this.#fired = parts.fired
-    this.#recoveredCancels = parts.recoveredCancels
-    this.#cancels = parts.cancels
+    this.#recovered = parts.recovered
+    this.#removals = parts.removals
   }
 
   /** Messages that wait although their time has come. */
@@ -189,7 +190,7 @@ export class ParkedStore implements CheckpointParticipant {
   }
 
   /** The message is done with; does nothing when it does not wait here. */
-  cancel(timerId: number): void {
+  remove(timerId: number): void {
     const place = this.find(timerId)
     if (place === undefined) return
     this.#late.delete(timerId)
@@ -374,12 +375,13 @@ export class ParkedStore implements CheckpointParticipant {
         queue.rotate()
         continue
       }
-      const isDone = this.#fired.take(place.timerId) || this.#recoveredCancels.take(place.timerId)
+      const isRemoved = this.#recovered.take(place.timerId) !== undefined
+      const isDone = this.#fired.take(place.timerId) || isRemoved
       if (!isDone) {
         const record = await this.#read(place)
-        // Cancelled while it was read, or decided to be: then it is looked at again later.
+        // Removed while it was read, or decided to be: then it is looked at again later.
         if (queue.first()?.timerId !== place.timerId) continue
-        if (this.#cancels.find(place.timerId) !== undefined) return
+        if (this.#removals.find(place.timerId) !== undefined) return
         if (place.deliverTimeMs > this.#platform.clock.timeMs()) continue
         if (checkRecord(record, 0, record.length).kind !== 'record') {
           this.#lose(queue, place)

@@ -1,30 +1,35 @@
 import type { Chunk } from './chunk.ts'
+import type { Removal } from './timer-record.ts'
 
 /** Where a waiting message lies, beside the window. */
-export type CancelPlace =
+export type WaitingPlace =
   /** In the window, and its bytes in the commit log only. */
   | { readonly kind: 'log' }
   | { readonly kind: 'chunk'; readonly chunk: Chunk; readonly position: number }
   /** In the parked store, by its timer id. */
   | { readonly kind: 'parked' }
 
-/** A cancel from its decision until nobody can meet the message any more. */
-export interface PendingCancel {
+/** What is decided: see `PendingRemoval`. */
+export type NewRemoval = Omit<PendingRemoval, 'isApplied'>
+
+/** The removal of a message from its decision until nobody can meet the message any more. */
+export interface PendingRemoval {
   readonly timerId: number
+  readonly removal: Removal
   /** Commit log offset of the record that says so: it counts once that is durable. */
   readonly changeOffset: number
-  place: CancelPlace
+  place: WaitingPlace
   /** The record is durable. */
   isApplied: boolean
 }
 
 /**
- * Cancels that are decided and not yet durable, and those that have just become so: from the
+ * Removals that are decided and not yet durable, and those that have just become so: from the
  * decision on the message must not fire, until the record is durable it must not be forgotten.
- * Whoever moves the message meanwhile says where to.
+ * Whoever copies the message meanwhile says where to.
  */
-export class PendingCancels {
-  readonly #byId = new Map<number, PendingCancel>()
+export class PendingRemovals {
+  readonly #byId = new Map<number, PendingRemoval>()
   #observerCount = 0
   /** Applied while somebody was observing. */
   #forgettable: number[] = []
@@ -33,16 +38,16 @@ export class PendingCancels {
     return this.#byId.size
   }
 
-  find(timerId: number): PendingCancel | undefined {
+  find(timerId: number): PendingRemoval | undefined {
     return this.#byId.size === 0 ? undefined : this.#byId.get(timerId)
   }
 
-  begin(timerId: number, changeOffset: number, place: CancelPlace): void {
-    this.#byId.set(timerId, { timerId, changeOffset, place, isApplied: false })
+  begin(removal: NewRemoval): void {
+    this.#byId.set(removal.timerId, { ...removal, isApplied: false })
   }
 
   /** The message was copied: the copy is what counts from now on. */
-  moved(timerId: number, place: CancelPlace): void {
+  moved(timerId: number, place: WaitingPlace): void {
     const pending = this.find(timerId)
     if (pending !== undefined && !pending.isApplied) pending.place = place
   }
@@ -54,7 +59,7 @@ export class PendingCancels {
 
   /**
    * Reads of a file that began before a mark was made do not see it: until the returned function
-   * is called, cancels that become durable can be found here.
+   * is called, removals that become durable can be found here.
    */
   observe(): () => void {
     this.#observerCount++
@@ -70,7 +75,7 @@ export class PendingCancels {
    * It is durable and carried out. A message that is claimed asks once more before it is delivered,
    * and whoever delivers it forgets this then.
    */
-  applied(pending: PendingCancel, isClaimed: boolean): void {
+  applied(pending: PendingRemoval, isClaimed: boolean): void {
     pending.isApplied = true
     if (isClaimed) return
     if (this.#observerCount === 0) this.forget(pending.timerId)

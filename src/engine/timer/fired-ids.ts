@@ -1,18 +1,17 @@
 import { type CheckpointParticipant, countsOf } from '../store/index.ts'
 
 /**
- * Timers of which recovery has found in the log, behind the last checkpoint, that they are done
- * with: fired or cancelled, although the checkpoint has them waiting. Each is met once more, where
- * it waited, and then forgotten. Empty except for a while after a crash.
+ * Timers whose published record lies behind the last checkpoint: recovery found it there, so they
+ * have fired although the checkpoint does not say so. Each is met once more, where it waited, and
+ * then forgotten. Empty except for a while after a crash.
  */
-export class TimerIds implements CheckpointParticipant {
-  readonly name: 'fired' | 'cancelled'
+export class FiredIds implements CheckpointParticipant {
+  readonly name = 'fired'
   readonly #ids: Set<number>
 
   /** `section` is that of the manifest, `undefined` in a new store. Errors: STORE_DAMAGED. */
-  constructor(name: 'fired' | 'cancelled', section: unknown) {
-    this.name = name
-    this.#ids = new Set(section === undefined ? [] : countsOf(section, `sections.${name}`))
+  constructor(section: unknown) {
+    this.#ids = new Set(section === undefined ? [] : countsOf(section, 'sections.fired'))
   }
 
   add(timerId: number): void {

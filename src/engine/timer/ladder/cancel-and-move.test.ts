@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { SimulatedWorld } from '../../../core/platform/simulated/index.ts'
-import { type Accepted, TestBroker, timerFiles } from '../testing.ts'
+import { type Accepted, type Published, TestBroker, timerFiles } from '../testing.ts'
 
 const SECOND_MS = 1000
 const HOUR_MS = 3_600_000
@@ -41,6 +41,19 @@ async function deliveredKeys(scene: Scene): Promise<number[]> {
   await world.runFor(Math.max(0, message.deliverTimeMs - nowOf(world)) + 5_000)
   const published = await scene.broker.published()
   return published.map(({ key }) => key)
+}
+
+/** Everything that is delivered up to some seconds after a time, in steps of the clock. */
+async function deliveredBy(scene: Scene, untilMs: number): Promise<Published[]> {
+  const { world } = scene
+  for (const share of [0.3, 0.6]) {
+    const stepMs = share * (untilMs - nowOf(world))
+    if (stepMs > HOUR_MS) world.stepClock(stepMs)
+    await world.runFor(2_000)
+  }
+  if (untilMs - nowOf(world) > 60_000) world.stepClock(untilMs - nowOf(world) - 60_000)
+  await world.runFor(Math.max(0, untilMs - nowOf(world)) + 20_000)
+  return scene.broker.published()
 }
 
 async function restart(scene: Scene, how: 'stop' | 'crash'): Promise<void> {
@@ -131,4 +144,36 @@ test('another deliver time than that of the message does not find it', async () 
   const forged = { ...message, cancels: [], deliverTimeMs: message.deliverTimeMs + 1 }
   expect(await world.finish(broker.cancel(forged))).toBe('absent')
   expect(await deliveredKeys(scene)).toEqual([1, 2])
+})
+
+describe.each(DELAYS)('a message that was due %s', (_name, delayMs) => {
+  test.each(DELAYS)('is moved to a time %s', async (_other, otherMs) => {
+    const scene = await waiting(delayMs)
+    const { world, message } = scene
+    const movedToMs = nowOf(world) + otherMs + 7
+    expect(await world.finish(scene.broker.move(message, movedToMs))).toBe('done')
+    expect(scene.broker.timers.statistics().waitingCount).toBe(2)
+    await restart(scene, 'crash')
+    await restart(scene, 'stop')
+    const published = await deliveredBy(scene, Math.max(movedToMs, message.deliverTimeMs))
+    expect(new Set(published.map(({ key }) => key))).toEqual(new Set([1, 2]))
+    expect(published).toHaveLength(2)
+    const moved = published.find(({ key }) => key === 1)
+    expect(moved?.storeTimeMs).toBeGreaterThanOrEqual(movedToMs)
+    expect(await world.finish(scene.broker.cancel(message))).toBe('absent')
+  })
+
+  test('is moved twice, then cancelled', async () => {
+    const scene = await waiting(delayMs)
+    const { world, message } = scene
+    for (const otherMs of [DAY_MS, 90 * SECOND_MS]) {
+      const movedToMs = nowOf(world) + otherMs
+      expect(await world.finish(scene.broker.move(message, movedToMs))).toBe('done')
+    }
+    expect(await world.finish(scene.broker.cancel(message))).toBe('cancelled')
+    await restart(scene, 'crash')
+    expect(await world.finish(scene.broker.cancel(message))).toBe('cancelled')
+    const published = await deliveredBy(scene, message.deliverTimeMs + 2 * DAY_MS)
+    expect(published.map(({ key }) => key)).toEqual([2])
+  })
 })
