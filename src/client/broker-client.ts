@@ -9,6 +9,7 @@ import {
 import type { CancelResult, MoveResult } from '../model/schedule/index.ts'
 import { type ConsumerData, REQUEST_CODE, RESPONSE_CODE } from '../model/wire/index.ts'
 import { ConnectionPool } from './connection-pool.ts'
+import { findMessages, type FoundMessage, type KeyQuery, viewMessage } from './message-lookup.ts'
 import {
   bodyBytes,
   delayProperty,
@@ -241,6 +242,35 @@ export class BrokerClient {
     const holder = queues.find(({ queue }) => queue.brokerName === brokerName)
     if (holder === undefined) throw new BrokerError('TOPIC_NOT_FOUND', { topic })
     return holder.address
+  }
+
+  /**
+   * The newest messages with this word among their keys, or with this unique key, as long as the
+   * log holds them. Errors: TOPIC_NOT_FOUND, REQUEST_FAILED.
+   */
+  findByKey(query: KeyQuery): Promise<readonly FoundMessage[]> {
+    return findMessages(this, query, false)
+  }
+
+  /** Messages with this unique key: `messageId` of the receipt. Errors: as `findByKey`. */
+  findByUniqueKey(message: {
+    readonly topic: string
+    readonly messageId: string
+  }): Promise<readonly FoundMessage[]> {
+    const { topic, messageId } = message
+    return findMessages(this, { topic, key: messageId }, true)
+  }
+
+  /**
+   * The message at the place that the receipt's `offsetMessageId` names, from the broker that the id
+   * names; `undefined` when none lies there. Errors: MESSAGE_ID_INVALID, CONNECT_FAILED,
+   * REQUEST_FAILED.
+   */
+  viewMessage(message: {
+    readonly topic: string
+    readonly offsetMessageId: string
+  }): Promise<FoundMessage | undefined> {
+    return viewMessage(this, message)
   }
 
   /** Queues of a topic that may be read; empty when it does not exist. */

@@ -8,6 +8,7 @@ export {
 } from './broker-client.ts'
 export { Consumer, type ConsumerOptions } from './consumer.ts'
 export { parseHostPort } from './host-port.ts'
+export type { FoundMessage, KeyQuery } from './message-lookup.ts'
 export type { OutgoingMessage } from './outgoing-message.ts'
 export { PullConsumer, type PullOptions, type PullResult } from './pull-consumer.ts'
 export type { MessageHandler } from './queue-worker.ts'

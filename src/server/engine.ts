@@ -14,7 +14,7 @@ import {
   TopicTable,
 } from '../engine/broker/index.ts'
 import { retryTarget, SendBack } from '../engine/consume/index.ts'
-import { Store, type StoreOptions } from '../engine/store/index.ts'
+import { MessageIndex, Store, type StoreOptions } from '../engine/store/index.ts'
 import { TimerStores } from '../engine/timer/index.ts'
 import { parseDelayLevels, type SchedulePort } from '../model/schedule/index.ts'
 
@@ -31,6 +31,8 @@ export interface Engine {
   readonly broker: Broker
   readonly sendBack: SendBack
   readonly scheduled: SchedulePort
+  /** `undefined` when it is turned off. */
+  readonly messageIndex: MessageIndex | undefined
   /** Delivers nothing more, writes everything out and gives the folder back. */
   stop(): Promise<void>
 }
@@ -71,11 +73,13 @@ async function recoverEngine(parts: EngineParts): Promise<Engine> {
   const statistics = new Statistics(platform)
   const locks = new QueueLocks(clock)
   await store.findForeign()
+  const messageIndex = await openMessageIndex(parts)
   const timers = await TimerStores.create(platform, timerOptions(options, levelsMs), {
     store,
     sink: new BrokerDueSink({ store, topics, groups, statistics, clock, storeHost }),
   })
   await store.recover(timerId => timers.notePublished(timerId))
+  messageIndex?.start()
   const put = new MessagePut({
     store,
     topics,
@@ -115,17 +119,28 @@ async function recoverEngine(parts: EngineParts): Promise<Engine> {
   await store.start()
   timers.start()
   broker.start()
-  const stop = async (): Promise<void> => {
-    store.prepareStop()
-    try {
-      await timers.stop()
-      await broker.stop()
-    } finally {
-      await store.stop()
-      await timers.close()
-    }
+  const stop = (): Promise<void> => stopEngine({ store, timers, broker })
+  return { store, timers, broker, sendBack, scheduled, messageIndex, stop }
+}
+
+async function stopEngine(parts: Pick<Engine, 'store' | 'timers' | 'broker'>): Promise<void> {
+  const { store, timers, broker } = parts
+  store.prepareStop()
+  try {
+    await timers.stop()
+    await broker.stop()
+  } finally {
+    await store.stop()
+    await timers.close()
   }
-  return { store, timers, broker, sendBack, scheduled, stop }
+}
+
+async function openMessageIndex(parts: EngineParts): Promise<MessageIndex | undefined> {
+  const { options, platform, store } = parts
+  if (!options.messageIndexEnable) return undefined
+  const index = await MessageIndex.open(platform, { directory: options.data }, store)
+  index.join(store)
+  return index
 }
 
 function scheduledMessages(

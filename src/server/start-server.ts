@@ -141,7 +141,7 @@ async function openDoors(parts: DoorParts): Promise<RunningServer> {
 
 function doorContext(parts: DoorParts): DoorContext {
   const { options, platform, engine } = parts
-  const { store, timers, broker, sendBack, scheduled } = engine
+  const { store, timers, broker, sendBack, scheduled, messageIndex } = engine
   return {
     clock: platform.clock,
     log: platform.log,
@@ -154,6 +154,7 @@ function doorContext(parts: DoorParts): DoorContext {
     statistics: broker.statistics,
     sendBack,
     scheduled,
+    messageIndex,
     identity: {
       brokerName: options.brokerName,
       clusterName: options.brokerClusterName,

@@ -13,7 +13,7 @@ import {
   type PullLimits,
 } from '../../src/engine/broker/index.ts'
 import { retryTarget, SendBack } from '../../src/engine/consume/index.ts'
-import { Store } from '../../src/engine/store/index.ts'
+import { MessageIndex, Store } from '../../src/engine/store/index.ts'
 import {
   OnceLog,
   RemotingDoor,
@@ -51,6 +51,8 @@ export interface RemotingWorldOptions {
   readonly memoryLimits?: MemoryLimits
   readonly pullLimits?: PullLimits
   readonly scheduled?: SchedulePort
+  /** False: the door is told of none. */
+  readonly hasIndex?: boolean
 }
 
 const NOBODY_WAITS: SchedulePort = {
@@ -92,7 +94,7 @@ export class RemotingWorld {
     options: RemotingWorldOptions,
   ): Promise<RemotingWorld> {
     const { platform } = world
-    const store = await openStore(platform)
+    const { store, messageIndex } = await openStore(platform)
     const broker = await openBroker(platform, store, options)
     const { topics, groups, offsets, clients, locks, statistics, put, pulls } = broker
     const { clock, log, random, network, timers } = platform
@@ -126,6 +128,7 @@ export class RemotingWorld {
         ...tables,
         sendBack,
         scheduled: options.scheduled ?? NOBODY_WAITS,
+        messageIndex: options.hasIndex === false ? undefined : messageIndex,
         identity,
         diskSpace: () => platform.files.space('/data'),
         waiting: { waitingCount: 5, parkedCount: 3, lostCount: 2 },
@@ -155,7 +158,9 @@ export class RemotingWorld {
   }
 }
 
-async function openStore(platform: Platform): Promise<Store> {
+async function openStore(
+  platform: Platform,
+): Promise<{ readonly store: Store; readonly messageIndex: MessageIndex }> {
   await platform.files.makeDirectory('/data')
   await platform.files.syncDirectory('/')
   const store = await Store.open(
@@ -173,8 +178,12 @@ async function openStore(platform: Platform): Promise<Store> {
     },
     platform,
   )
+  await store.findForeign()
+  const messageIndex = await MessageIndex.open(platform, { directory: '/data' }, store)
+  messageIndex.join(store)
   await store.recover(() => undefined)
-  return store
+  messageIndex.start()
+  return { store, messageIndex }
 }
 
 async function openBroker(

@@ -265,6 +265,13 @@ export const optionTable = {
     help: 'Flushed but not yet in queues and timers. At this much the broker stops reading from senders, so that a burst cannot fill its memory.',
     reloadable: false,
   },
+  messageIndexEnable: {
+    kind: 'boolean',
+    default: true,
+    help: 'Keep the index by which messages are found by key and by unique key. Off saves its writes; what is stored meanwhile is not found later, and tools that query messages are refused.',
+    reloadable: false,
+    brokerConf: 'messageIndexEnable',
+  },
   checkpointIntervalMs: {
     kind: 'duration',
     default: 5000,

@@ -9,7 +9,7 @@ import type {
   TopicTable,
 } from '../../engine/broker/index.ts'
 import type { SendBack } from '../../engine/consume/index.ts'
-import type { Store } from '../../engine/store/index.ts'
+import type { MessageIndex, Store } from '../../engine/store/index.ts'
 import type { Action } from '../../model/access/index.ts'
 import type { SchedulePort } from '../../model/schedule/index.ts'
 import type { Header } from '../../model/wire/index.ts'
@@ -76,6 +76,8 @@ export interface DoorContext {
   readonly statistics: Statistics
   readonly sendBack: SendBack
   readonly scheduled: SchedulePort
+  /** `undefined` when it is turned off. */
+  readonly messageIndex: MessageIndex | undefined
   readonly identity: BrokerIdentity
   /** Space of the file system that holds the data folder, in bytes. */
   readonly diskSpace: () => Promise<{ readonly freeBytes: number; readonly totalBytes: number }>

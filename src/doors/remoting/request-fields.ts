@@ -44,6 +44,15 @@ export function optionalInt64(fields: ExtFields, name: string): number | undefin
 }
 
 /**
+ * One end of a span of time, which must be there. Java's clients send their largest number for no
+ * end: it is taken for the largest that is exact as a double. Errors: PARAMETER_INVALID.
+ */
+export function requiredTimeLimit(fields: ExtFields, name: string): number {
+  const value = requiredVersion(fields, name)
+  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, value))
+}
+
+/**
  * A whole number that only says which of two is newer, and must be there. Go clients count in
  * nanoseconds: what a double does not hold exactly is rounded. Errors: PARAMETER_INVALID.
  */

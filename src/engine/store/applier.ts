@@ -2,7 +2,7 @@ import type { Platform } from '../../core/platform/index.ts'
 import type { CommitLog } from './commit-log.ts'
 import type { ConsumeQueue } from './consume-queue.ts'
 import { PendingApplies } from './pending-applies.ts'
-import { type AppliedRecord, emptyAppliedRecord } from './topic-applier.ts'
+import { type AppliedRecord, emptyAppliedRecord, type RecordApplier } from './topic-applier.ts'
 
 /** Records applied before other work gets its turn: well under 2 ms. */
 const SLICE_RECORDS = 1024
@@ -13,6 +13,8 @@ const SLICE_RECORDS = 1024
  */
 export class Applier {
   readonly #platform: Platform
+  /** Told of every record; more may join before the first one comes. */
+  readonly #recordAppliers: readonly RecordApplier[]
   readonly #pending = new PendingApplies()
   #record: AppliedRecord | undefined
   readonly #arrived: ConsumeQueue[] = []
@@ -22,8 +24,9 @@ export class Applier {
   #appliedOffset = 0
   #isRunning = false
 
-  constructor(platform: Platform) {
+  constructor(platform: Platform, recordAppliers: readonly RecordApplier[]) {
     this.#platform = platform
+    this.#recordAppliers = recordAppliers
   }
 
   /** Everything below is durable, visible and known to the timers. */
@@ -87,7 +90,7 @@ export class Applier {
       queue.hasArrivals = true
       this.#arrived.push(queue)
     }
-    if (queue.applier !== undefined) {
+    if (queue.applier !== undefined || this.#recordAppliers.length > 0) {
       this.#record ??= emptyAppliedRecord(queue)
       const record = this.#record
       record.queue = queue
@@ -97,7 +100,8 @@ export class Applier {
       record.queueOffset = pending.firstQueueOffset
       record.source = log.memory
       record.position = log.memoryPosition(offset)
-      queue.applier.apply(record)
+      queue.applier?.apply(record)
+      for (const applier of this.#recordAppliers) applier.apply(record)
     }
     pending.shift()
   }

@@ -1,5 +1,6 @@
 import { assert, readInt32, readInt64Loose, writeInt32, writeInt64 } from '../../core/base/index.ts'
 import type { Files, Log } from '../../core/platform/index.ts'
+import { javaHash } from '../../model/message/index.ts'
 import { SegmentFiles } from './segment-files.ts'
 import type { TopicApplier } from './topic-applier.ts'
 
@@ -31,6 +32,8 @@ export const PADDING_SIZE = 0x7fff_ffff
 export class ConsumeQueue {
   readonly topic: string
   readonly queueId: number
+  /** Java's hash of `topic#`: what every key of its messages in the message index begins with. */
+  readonly topicKeyHash: number
   /** What else happens to records of this topic when they are applied. */
   readonly applier: TopicApplier | undefined
   /** Offset that the next record appended to the log for this queue gets. */
@@ -61,6 +64,7 @@ export class ConsumeQueue {
     applier: TopicApplier | undefined
   }) {
     this.topic = parts.topic
+    this.topicKeyHash = javaHash(`${parts.topic}#`)
     this.queueId = parts.queueId
     this.applier = parts.applier
     const directory = `${parts.root}/${parts.topic}/${parts.queueId}`

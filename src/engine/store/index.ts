@@ -3,8 +3,15 @@ export { delayOffsetPath } from './apache-files.ts'
 export type { CommitLog } from './commit-log.ts'
 export { type ConsumeQueue, PADDING_SIZE, type UnitBlock } from './consume-queue.ts'
 export { countsOf, ManifestFields } from './manifest-fields.ts'
+export { MessageIndex, type MessageIndexOptions } from './index/message-index.ts'
+export { type MessageQuery, withoutFulfilled } from './index/message-query.ts'
 export type { QueueRead, QueueReadRequest } from './queue-reader.ts'
 export type { RetentionFence } from './retention.ts'
 export type { StoreOptions } from './store-options.ts'
 export { Store } from './store.ts'
-export type { AppliedRecord, CheckpointParticipant, TopicApplier } from './topic-applier.ts'
+export type {
+  AppliedRecord,
+  CheckpointParticipant,
+  RecordApplier,
+  TopicApplier,
+} from './topic-applier.ts'

@@ -23,6 +23,7 @@ import {
   type AppliedRecord,
   type CheckpointParticipant,
   emptyAppliedRecord,
+  type RecordApplier,
 } from './topic-applier.ts'
 
 /** A queue number beyond it is not one: Apache's limit is far below. */
@@ -36,6 +37,8 @@ export interface RecoveryParts {
   readonly segments: SegmentFiles
   readonly queues: QueueTable
   readonly participants: readonly CheckpointParticipant[]
+  /** Shown every record that is read. */
+  readonly recordAppliers: readonly RecordApplier[]
   /** The last stop was clean, and ours. */
   readonly isClean: boolean
   /** Told of each published record found: that timer has fired. */
@@ -177,6 +180,7 @@ class ApplyAgain {
       tagsCodeOf(findProperty(properties, PROPERTY.TAGS))
     this.#index(record)
     if (isNew) queue.applier?.apply(record)
+    for (const applier of this.#parts.recordAppliers) applier.apply(record)
   }
 
   /** Gives the record its unit, unless the queue's file has it. */

@@ -12,6 +12,9 @@ const HEAD_BYTES = 128
 /** Says up to which log offset records may go; whoever still needs older ones holds it back. */
 export type RetentionFence = () => number | Promise<number>
 
+/** Told of where the log begins after old segments have gone. */
+export type TrimListener = (minLogOffset: number) => Promise<void>
+
 /**
  * Removes log segments whose newest message is older than the retention. A fence of each timer
  * store and of the checkpoint keeps what is still needed: nothing that waits is ever removed.
@@ -22,6 +25,7 @@ export class Retention {
   readonly #segments: SegmentFiles
   readonly #queues: QueueTable
   readonly #fences: readonly RetentionFence[]
+  readonly #trimListeners: readonly TrimListener[]
   readonly #looking: RepeatedWork
   /** First log offset that the queues know of; `undefined` before the first look. */
   #trimmedTo: number | undefined
@@ -32,12 +36,14 @@ export class Retention {
     segments: SegmentFiles
     queues: QueueTable
     fences: readonly RetentionFence[]
+    trimListeners: readonly TrimListener[]
   }) {
     this.#platform = parts.platform
     this.#retentionMs = parts.retentionMs
     this.#segments = parts.segments
     this.#queues = parts.queues
     this.#fences = parts.fences
+    this.#trimListeners = parts.trimListeners
     this.#looking = new RepeatedWork(parts.platform, LOOK_MS, () => this.#look())
   }
 
@@ -70,6 +76,7 @@ export class Retention {
     const first = this.#segments.firstOffset
     if (first === this.#trimmedTo) return
     for (const queue of this.#queues.all()) await queue.trim(first)
+    for (const trimmed of this.#trimListeners) await trimmed(first)
     this.#trimmedTo = first
     this.#platform.log.info('removed old log segments', { minOffset: first })
   }

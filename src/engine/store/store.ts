@@ -27,11 +27,11 @@ import {
   scanStart,
 } from './recovery.ts'
 import { RepeatedWork } from './repeated-work.ts'
-import { Retention, type RetentionFence } from './retention.ts'
+import { Retention, type RetentionFence, type TrimListener } from './retention.ts'
 import type { SegmentFiles } from './segment-files.ts'
 import { SpaceWatch } from './space-watch.ts'
 import type { StoreOptions } from './store-options.ts'
-import type { CheckpointParticipant, TopicApplier } from './topic-applier.ts'
+import type { CheckpointParticipant, RecordApplier, TopicApplier } from './topic-applier.ts'
 
 const TAIL_LOOK_MS = 100
 
@@ -50,6 +50,8 @@ export class Store {
   readonly #manifestFile: ManifestFile
   readonly #manifest: Manifest | undefined
   readonly #appliers = new Map<string, TopicApplier>()
+  readonly #recordAppliers: RecordApplier[] = []
+  readonly #trimListeners: TrimListener[] = []
   readonly #participants: CheckpointParticipant[] = []
   readonly #fences: RetentionFence[] = []
   readonly #congestion: (() => boolean)[] = []
@@ -79,7 +81,7 @@ export class Store {
     this.#generation = folder.manifest?.generation ?? 0
     const { directory, diskFreeBytesMin } = options
     this.#queues = new QueueTable(platform.files, `${directory}/consumequeue`, this.#appliers)
-    this.#applier = new Applier(platform)
+    this.#applier = new Applier(platform, this.#recordAppliers)
     this.#applier.onApplied(() => this.#waiters.settle(this.appliedOffset))
     this.#space = new SpaceWatch(platform, directory, diskFreeBytesMin)
     this.#tailWriting = new RepeatedWork(platform, TAIL_LOOK_MS, () =>
@@ -101,16 +103,20 @@ export class Store {
     return this.#manifest?.sections[name]
   }
 
-  /** Before `recover`: a part whose state belongs to the checkpoint and, if given, a topic's records. */
+  /** Before `recover`: a part whose state belongs to the checkpoint and, if given, a topic's records, or all. */
   join(parts: {
     participant: CheckpointParticipant
     topic?: { readonly name: string; readonly applier: TopicApplier }
+    records?: RecordApplier
     fence?: RetentionFence
+    onTrimmed?: TrimListener
     isCongested?: () => boolean
   }): void {
     assert(this.#log === undefined, 'parts join before recovery')
     this.#participants.push(parts.participant)
     if (parts.topic !== undefined) this.#appliers.set(parts.topic.name, parts.topic.applier)
+    if (parts.records !== undefined) this.#recordAppliers.push(parts.records)
+    if (parts.onTrimmed !== undefined) this.#trimListeners.push(parts.onTrimmed)
     if (parts.fence !== undefined) this.#fences.push(parts.fence)
     if (parts.isCongested !== undefined) this.#congestion.push(parts.isCongested)
   }
@@ -118,6 +124,11 @@ export class Store {
   /** True when Apache had the folder open since our last stop: its own files win. */
   get isForeign(): boolean {
     return this.#isForeign
+  }
+
+  /** Whether the last stop was clean, and ours. */
+  get isClean(): boolean {
+    return this.#manifest?.cleanStop !== undefined && !this.#isForeign
   }
 
   /**
@@ -148,7 +159,8 @@ export class Store {
       segments: this.#segments,
       queues: this.#queues,
       participants: this.#participants,
-      isClean: manifest?.cleanStop !== undefined && !this.#isForeign,
+      recordAppliers: this.#recordAppliers,
+      isClean: this.isClean,
       published,
     }
     await checkSegmentLength(parts)
@@ -435,6 +447,7 @@ export class Store {
       segments: this.#segments,
       queues: this.#queues,
       fences: [() => checkpointer.checkpointOffset, ...this.#fences],
+      trimListeners: this.#trimListeners,
     })
   }
 

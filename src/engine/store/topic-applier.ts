@@ -11,6 +11,15 @@ export interface TopicApplier {
   apply(record: AppliedRecord): void
 }
 
+/** Sees the records of all topics when they are applied. */
+export interface RecordApplier {
+  /**
+   * A record is durable and visible now. `source` holds it at `position` during the call only.
+   * Recovery shows also some that were applied before the last checkpoint.
+   */
+  apply(record: AppliedRecord): void
+}
+
 /** One object that is filled again for each record: copy what you keep. */
 export interface AppliedRecord {
   queue: ConsumeQueue

@@ -23,6 +23,7 @@ export { PROPERTY } from './property-names.ts'
 export { decodeRecallHandle, encodeRecallHandle, type RecallHandle } from './recall-handle.ts'
 export { checkRecord, type RecordCheck, type RecordDamage } from './record-check.ts'
 export {
+  propertiesStart,
   recordBodyEnd,
   recordBodySize,
   recordBodyStart,

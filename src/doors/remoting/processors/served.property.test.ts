@@ -31,6 +31,10 @@ const names = constantFrom(
   'attributes',
   'boundaryType',
   'unitMode',
+  'key',
+  'maxNum',
+  'beginTimestamp',
+  'endTimestamp',
 )
 const values = oneof(
   constantFrom('orders', 'g', 'TBW102', '%RETRY%g', 'SCHEDULE_TOPIC_XXXX', '../..', '__proto__'),

@@ -12,6 +12,7 @@ import { heartbeat } from './heartbeat.ts'
 import { lockQueues } from './lock-queues.ts'
 import { moveScheduledMessage } from './move-scheduled-message.ts'
 import { queryConsumerOffset } from './query-consumer-offset.ts'
+import { queryMessage } from './query-message.ts'
 import { recallMessage } from './recall-message.ts'
 import { searchOffsetByTimestamp } from './search-offset-by-timestamp.ts'
 import { unlockQueues } from './unlock-queues.ts'
@@ -19,6 +20,7 @@ import { unregisterClient } from './unregister-client.ts'
 import { updateConsumerOffset } from './update-consumer-offset.ts'
 import { updateSubscriptionGroup } from './update-subscription-group.ts'
 import { updateTopic } from './update-topic.ts'
+import { viewMessageById } from './view-message-by-id.ts'
 
 /** Every request that is served, but sending and pulling; the rest is answered `unsupported`. */
 export const servedProcessors: readonly Processor[] = [
@@ -42,4 +44,6 @@ export const servedProcessors: readonly Processor[] = [
   updateSubscriptionGroup,
   getTopicStats,
   getTopicConfig,
+  queryMessage,
+  viewMessageById,
 ]

@@ -5,7 +5,6 @@ const TRANSACTIONS = 'transactions are not supported: send the message plainly'
 const POP =
   'pop consumption is not supported: consume by pull, as push consumers do unless told otherwise'
 const REPLIES = 'request and reply through the broker are not supported: use two topics'
-const LOOKUPS = 'there is no index of messages: consume the topic to find one'
 const OTHER_BROKERS = 'Orrery is its own name server and takes no other brokers'
 const USERS = 'users and permissions are not managed here'
 
@@ -25,8 +24,6 @@ const ADVICE: ReadonlyMap<number, string> = new Map([
   [REQUEST_CODE.QUERY_ASSIGNMENT, 'keep clientRebalance on: clients share the queues themselves'],
   [REQUEST_CODE.SEND_REPLY_MESSAGE, REPLIES],
   [REQUEST_CODE.SEND_REPLY_MESSAGE_V2, REPLIES],
-  [REQUEST_CODE.QUERY_MESSAGE, LOOKUPS],
-  [REQUEST_CODE.VIEW_MESSAGE_BY_ID, LOOKUPS],
   [REQUEST_CODE.UPDATE_BROKER_CONFIG, 'change the settings file and start the broker again'],
   [REQUEST_CODE.REGISTER_BROKER, OTHER_BROKERS],
   [REQUEST_CODE.UNREGISTER_BROKER, OTHER_BROKERS],
