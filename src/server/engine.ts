@@ -115,7 +115,7 @@ async function recoverEngine(parts: EngineParts): Promise<Engine> {
     random,
     storeHost,
   })
-  const scheduled = scheduledMessages(parts, timers, levelsMs)
+  const scheduled = scheduledMessages(parts, { timers, messageIndex }, levelsMs)
   await store.start()
   timers.start()
   broker.start()
@@ -145,7 +145,7 @@ async function openMessageIndex(parts: EngineParts): Promise<MessageIndex | unde
 
 function scheduledMessages(
   { options, platform, storeHost, store }: EngineParts,
-  timers: TimerStores,
+  { timers, messageIndex }: Pick<Engine, 'timers' | 'messageIndex'>,
   levelsMs: readonly number[],
 ): ScheduledMessages {
   return new ScheduledMessages({
@@ -155,6 +155,7 @@ function scheduledMessages(
     brokerName: options.brokerName,
     storeHost,
     limits: { delayMsMax: options.timer.delayMsMax, levelsMs },
+    index: messageIndex,
   })
 }
 

@@ -82,6 +82,54 @@ test.each([
   expect(await pulled(scene)).toEqual(['a'])
 })
 
+describe('a handle as Apache makes it', () => {
+  test.each([
+    ['with one millisecond more than the deliver time', 1],
+    ['rounded down to a second', -400],
+  ])('%s recalls the message that it means', async (_name, offMs) => {
+    const scene = await served()
+    const handle = decodeRecallHandle(await sent(scene, 60_000, 'a'))
+    await sent(scene, 60_000, 'b')
+    if (handle === undefined) throw new Error('the send was answered without a handle')
+    const { timerId: _, ...theirs } = handle
+    const deliverTimeMs = handle.deliverTimeMs + offMs
+    const recallHandle = encodeRecallHandle({ ...theirs, deliverTimeMs })
+    const recall = { topic: 'orders', recallHandle }
+    expect(await scene.world.finish(scene.client.recall(recall))).toBe('cancelled')
+    expect(await scene.world.finish(scene.client.recall(recall))).toBe('cancelled')
+    await scene.world.runFor(65_000)
+    expect(await pulled(scene)).toEqual(['b'])
+  })
+
+  test('with a time of another message is not known', async () => {
+    const scene = await served()
+    const handle = decodeRecallHandle(await sent(scene, 60_000, 'a'))
+    if (handle === undefined) throw new Error('the send was answered without a handle')
+    const { timerId: _, ...theirs } = handle
+    const deliverTimeMs = handle.deliverTimeMs + 5_000
+    const recallHandle = encodeRecallHandle({ ...theirs, deliverTimeMs })
+    const recalled = scene.client.recall({ topic: 'orders', recallHandle })
+    expect(await scene.world.finish(recalled)).toBe('unknown')
+  })
+})
+
+test.each(['', 'orders+'])(
+  'a send with TIMER_DEL_UNIQKEY=%s… cancels that message',
+  async before => {
+    const scene = await served()
+    const { world, client } = scene
+    const handle = decodeRecallHandle(await sent(scene, 60_000, 'a'))
+    await sent(scene, 60_000, 'b')
+    const { uniqueKey, deliverTimeMs } = handle ?? { uniqueKey: '', deliverTimeMs: 0 }
+    const properties = { TIMER_DEL_UNIQKEY: before + uniqueKey }
+    const mark = { topic: 'orders', body: '0', properties, deliverTimeMs }
+    await world.finish(client.send(mark))
+    await world.runFor(65_000)
+    expect(await pulled(scene)).toEqual(['b'])
+    await expect(world.finish(client.send(mark))).resolves.toMatchObject({ queueOffset: 0 })
+  },
+)
+
 describe('a message that is moved', () => {
   test('comes at its new time, later or earlier, and keeps its handle', async () => {
     const scene = await served()

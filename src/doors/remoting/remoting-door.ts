@@ -60,6 +60,7 @@ export class RemotingDoor {
       put: parts.put,
       store: context.store,
       access: parts.access,
+      scheduled: context.scheduled,
       log: parts.log,
       arena: new AnswerArena(),
       brokerName: context.identity.brokerName,

@@ -17,6 +17,8 @@ import {
 
 const { SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE, PULL_MESSAGE } = REQUEST_CODE
 const BODY = Buffer.from('hello')
+const DELETION = { TIMER_DEL_UNIQKEY: 'orders+AB12' }
+const TIME = { TIMER_DELIVER_MS: '1900000000000' }
 
 async function stored(client: WireClient, topic: string, queueId = '0'): Promise<Message[]> {
   const answer = await client.ask({
@@ -186,7 +188,8 @@ test.each<[string, string, Refusal]>([
   ['a queue that the topic does not have', 'orders', { more: { e: '9' }, code: 29 }],
   ['a half message', 'orders', { properties: { TRAN_MSG: 'true' }, code: 3 }],
   ['a transaction in the flags', 'orders', { more: { f: '4' }, code: 3 }],
-  ['a deletion mark', 'orders', { properties: { TIMER_DEL_UNIQKEY: 'orders+1' }, code: 3 }],
+  ['a deletion mark without a time', 'orders', { properties: DELETION, code: 13 }],
+  ['a deletion mark of nothing', 'orders', { properties: { ...DELETION, ...TIME }, code: 604 }],
   ['a negative delay', 'orders', { properties: { TIMER_DELAY_MS: '-5' }, code: 13 }],
   ['a delay that is no number', 'orders', { properties: { TIMER_DELAY_SEC: 'soon' }, code: 13 }],
   ['a time in seconds', 'orders', { properties: { TIMER_DELIVER_MS: '1767225600' }, code: 13 }],

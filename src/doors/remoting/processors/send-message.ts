@@ -2,6 +2,7 @@ import { BrokerError } from '../../../core/base/index.ts'
 import type { Log } from '../../../core/platform/index.ts'
 import { PutOutcome, PutRequest, type MessagePut } from '../../../engine/broker/index.ts'
 import type { Access } from '../../../model/access/index.ts'
+import type { SchedulePort } from '../../../model/schedule/index.ts'
 import { encodeRecallHandle, offsetMessageId } from '../../../model/message/index.ts'
 import {
   encodeSendResponseFrame,
@@ -15,11 +16,13 @@ import {
 import type { AnswerArena } from '../answer-arena.ts'
 import type { RemotingConnection } from '../connection.ts'
 import { replyOfError, sendReply } from '../responder.ts'
+import { cancelByMark, isDeletionMark } from './deletion-mark.ts'
 
 export interface SendParts {
   readonly put: MessagePut
   readonly store: { whenApplied(commitLogOffset: number): Promise<void> }
   readonly access: Access
+  readonly scheduled: SchedulePort
   readonly log: Log
   readonly arena: AnswerArena
   readonly brokerName: string
@@ -36,6 +39,8 @@ export interface SendParts {
  *           queueOffset: int64, of the first; recallHandle?: string, for a timer message;
  *           MSG_REGION, TRACE_ON
  * Errors    those of `MessagePut`; access
+ *
+ * A message with TIMER_DEL_UNIQKEY is not stored; see `cancelByMark`.
  *
  * The way that must be fast: everything here is reused, and nothing is made per message but
  * strings. The answer is encoded at once and held until the log is flushed.
@@ -68,6 +73,10 @@ export class SendMessage {
     header: SendHeader,
     nowMs: number,
   ): void {
+    if (isDeletionMark(header.properties)) {
+      void this.#cancel(connection, header)
+      return
+    }
     try {
       this.#put(connection, frame, header, nowMs)
     } catch (error) {
@@ -79,6 +88,26 @@ export class SendMessage {
     const { topicDurable } = this.#outcome
     if (topicDurable === undefined) this.#hold(connection, header)
     else void this.#answerLater(connection, header, topicDurable)
+  }
+
+  /** A send that asks to cancel another: answered as a send is, when that is durable. */
+  async #cancel(connection: RemotingConnection, header: SendHeader): Promise<void> {
+    const { brokerName, scheduled, log, regionId, storeHostHex } = this.#parts
+    const { code, opaque, flag, serializeType, topic, properties } = header
+    const request = { code, opaque, flag, serializeType }
+    const queueId = Math.max(0, header.queueId)
+    connection.requestOpened()
+    try {
+      this.#checkAccess(topic)
+      await cancelByMark({ topic, properties }, brokerName, scheduled)
+      const msgId = offsetMessageId(storeHostHex, 0)
+      const answer = { opaque, msgId, queueId, queueOffset: 0, recallHandle: undefined, regionId }
+      if (!isOneway(request)) connection.send(encodeSendResponseFrame(answer, serializeType))
+    } catch (error) {
+      sendReply(connection, request, replyOfError(error, request, log))
+    } finally {
+      connection.requestDone()
+    }
   }
 
   #put(connection: RemotingConnection, frame: FrameView, header: SendHeader, nowMs: number): void {

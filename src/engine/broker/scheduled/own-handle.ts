@@ -3,24 +3,80 @@ import {
   decodeRecallHandle,
   findProperty,
   PROPERTY,
+  recordCommitLogOffset,
   recordProperties,
+  recordQueueId,
+  recordTopic,
+  TIMER_ACCEPT_QUEUE,
+  TIMER_TOPIC,
   type RecallHandle,
 } from '../../../model/message/index.ts'
-
 import type { TimerRef } from '../../timer/index.ts'
+
+/** Finds accept records by unique key. See `MessageIndex.search`. */
+export interface AcceptSearch {
+  search(query: {
+    readonly topic: string
+    readonly key: string
+    readonly by: 'uniqueKey'
+    readonly fromMs: number
+    readonly toMs: number
+    readonly countMax: number
+  }): Promise<readonly Buffer[]>
+}
 
 /** A handle of our own making: it names the record with which the message was accepted first. */
 export type OwnHandle = RecallHandle & { readonly timerId: number }
 
-/** Errors: MESSAGE_ID_INVALID, NOT_SUPPORTED for the handles that Apache's brokers make. */
-export function ownHandleOf(id: string): OwnHandle {
+/**
+ * Apache's handles hold a deliver time that is up to so much off: one more than the true one, or
+ * rounded down to a precision of up to a second.
+ */
+const THEIR_TIME_BEFORE_MS = 1
+const THEIR_TIME_BEHIND_MS = 999
+const FOUND_COUNT_MAX = 64
+
+/** Errors: MESSAGE_ID_INVALID. */
+export function handleOf(id: string): RecallHandle {
   const handle = decodeRecallHandle(id)
   if (handle === undefined) throw new BrokerError('MESSAGE_ID_INVALID')
-  const { timerId } = handle
-  if (timerId === undefined) {
-    throw new BrokerError('NOT_SUPPORTED', { feature: 'handles of other brokers' })
+  return handle
+}
+
+/**
+ * The handle as we make it. One without a timer id, as Apache's are, names its message by topic,
+ * unique key and nearly the deliver time: the log tells which one that is, as long as it has it;
+ * `undefined` when there is none.
+ *
+ * Errors: NOT_SUPPORTED when there is no index of the log; those of a search.
+ */
+export async function ownHandle(
+  handle: RecallHandle,
+  index: AcceptSearch | undefined,
+): Promise<OwnHandle | undefined> {
+  const { topic, uniqueKey, timerId } = handle
+  if (timerId !== undefined) return { ...handle, timerId }
+  if (index === undefined) {
+    throw new BrokerError('NOT_SUPPORTED', { feature: 'this handle', option: 'messageIndexEnable' })
   }
-  return { ...handle, timerId }
+  const records = await index.search({
+    topic,
+    key: uniqueKey,
+    by: 'uniqueKey',
+    fromMs: 0,
+    toMs: Number.MAX_SAFE_INTEGER,
+    countMax: FOUND_COUNT_MAX,
+  })
+  for (const record of records) {
+    const isAccept =
+      recordTopic(record, 0) === TIMER_TOPIC && recordQueueId(record, 0) === TIMER_ACCEPT_QUEUE
+    if (!isAccept) continue
+    const deliverTimeMs = Number(findProperty(recordProperties(record, 0), PROPERTY.TIMER_OUT_MS))
+    const offMs = deliverTimeMs - handle.deliverTimeMs
+    if (offMs < -THEIR_TIME_BEFORE_MS || offMs > THEIR_TIME_BEHIND_MS) continue
+    return { ...handle, deliverTimeMs, timerId: recordCommitLogOffset(record, 0) }
+  }
+  return undefined
 }
 
 /**

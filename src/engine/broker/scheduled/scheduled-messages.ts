@@ -17,7 +17,7 @@ import {
 import type { ConsumeQueue } from '../../store/index.ts'
 import type { NewRemoval, TimerRef, TimerState } from '../../timer/index.ts'
 import { cancelRecord, moveRecord } from './change-records.ts'
-import { isOf, type OwnHandle, ownHandleOf } from './own-handle.ts'
+import { type AcceptSearch, handleOf, isOf, ownHandle, type OwnHandle } from './own-handle.ts'
 
 /** What is asked of the timers. See `TimerStores`. */
 export interface ScheduledTimers {
@@ -68,6 +68,7 @@ export class ScheduledMessages implements SchedulePort {
   readonly #brokerName: string
   readonly #storeHost: Buffer
   readonly #limits: DelayLimits
+  readonly #index: AcceptSearch | undefined
 
   constructor(parts: {
     timers: ScheduledTimers
@@ -77,6 +78,8 @@ export class ScheduledMessages implements SchedulePort {
     /** As in `PutOptions`. */
     storeHost: Buffer
     limits: DelayLimits
+    /** Of the log: finds what Apache's handles name. */
+    index: AcceptSearch | undefined
   }) {
     this.#timers = parts.timers
     this.#store = parts.store
@@ -84,20 +87,19 @@ export class ScheduledMessages implements SchedulePort {
     this.#brokerName = parts.brokerName
     this.#storeHost = parts.storeHost
     this.#limits = parts.limits
+    this.#index = parts.index
   }
 
   async cancel(ref: MessageRef): Promise<CancelResult> {
-    const handle = ownHandleOf(ref.id)
-    const outcome = await this.#change(handle, (at, waiting) =>
-      this.#appendCancel(handle, at, waiting),
-    )
+    const outcome = await this.#change(ref, (handle, at, { place }) => {
+      return this.#appendCancel(handle, at, place)
+    })
     return outcome.kind === 'changed' ? 'cancelled' : outcome.kind
   }
 
   async move(ref: MessageRef, deliverTimeMs: number): Promise<MoveResult> {
-    const handle = ownHandleOf(ref.id)
     checkedDeliverTime(deliverTimeMs, this.#clock.timeMs(), this.#limits)
-    const outcome = await this.#change(handle, (at, waiting) => {
+    const outcome = await this.#change(ref, (handle, at, waiting) => {
       return this.#appendMove(handle, at, { waiting, deliverTimeMs })
     })
     if (outcome.kind !== 'changed') return { kind: outcome.kind }
@@ -106,16 +108,23 @@ export class ScheduledMessages implements SchedulePort {
 
   /** Looks for the message and, when it waits, changes it with `append` in the same step. */
   async #change<Change>(
-    handle: OwnHandle,
-    append: (at: TimerRef, waiting: Waiting) => { change: Change; changeOffset: number },
+    ref: MessageRef,
+    append: (
+      handle: OwnHandle,
+      at: TimerRef,
+      waiting: Waiting,
+    ) => { change: Change; changeOffset: number },
   ): Promise<Outcome<Change>> {
-    if (handle.brokerName !== this.#brokerName) return { kind: 'unknown' }
+    const asked = handleOf(ref.id)
+    if (asked.brokerName !== this.#brokerName) return { kind: 'unknown' }
+    const handle = await ownHandle(asked, this.#index)
+    if (handle === undefined) return { kind: 'unknown' }
     for (;;) {
       const at = (await this.#timers.movedTo(handle.timerId)) ?? handle
       const decision = await this.#timers.find(at, (state): Decision<Change> => {
         if (state.kind !== 'waiting') return decisionOn(state)
         if (!isOf(handle, state.record)) return { kind: 'unknown' }
-        return { kind: 'changed', ...append(at, state) }
+        return { kind: 'changed', ...append(handle, at, state) }
       })
       if (decision.kind === 'changed') {
         await this.#store.whenApplied(decision.changeOffset)
@@ -140,7 +149,7 @@ export class ScheduledMessages implements SchedulePort {
   #appendCancel(
     handle: OwnHandle,
     at: TimerRef,
-    { place }: Waiting,
+    place: Waiting['place'],
   ): { change: undefined; changeOffset: number } {
     const { timerId } = at
     const nowMs = this.#clock.timeMs()
