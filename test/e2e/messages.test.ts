@@ -35,6 +35,7 @@ function consume(topic: string, ...flags: readonly string[]): Promise<Outcome> {
 interface Printed {
   readonly body: string
   readonly storeTimeMs: number
+  readonly recallHandle?: string
 }
 
 function printed({ code, stdout, stderr }: Outcome): readonly Printed[] {
@@ -59,6 +60,39 @@ test('a message keeps body, tag, key and properties from send to consume', async
     keys: ['order-42'],
     properties: { colour: 'blue=green' },
   })
+})
+
+function scheduled(...args: readonly string[]): Promise<Outcome> {
+  return runCommand(['scheduled', ...args, '--server', address, '--json'])
+}
+
+async function waitingId(body: string): Promise<string> {
+  const [sent] = printed(await send('waiting', body, '--delay', '1h'))
+  return sent?.recallHandle ?? ''
+}
+
+test('what waits is cancelled, moved or delivered by its id', async () => {
+  const ids = [await waitingId('cancelled'), await waitingId('moved'), await waitingId('delivered')]
+  const [cancelled = '', moved = '', delivered = ''] = ids
+  expect(printed(await scheduled('cancel', cancelled))).toEqual([{ outcome: 'cancelled' }])
+  const [answer] = printed(await scheduled('move', moved, '--delay', '300ms'))
+  expect(answer).toMatchObject({ outcome: 'moved', deliverTimeMs: expect.any(Number) })
+  printed(await scheduled('deliver', delivered))
+  const received = printed(await consume('waiting', '--max', '2', '--json'))
+  expect(received.map(({ body }) => body).toSorted()).toEqual(['delivered', 'moved'])
+  const late = await scheduled('cancel', moved)
+  expect(late).toMatchObject({ code: 1, stdout: '' })
+  expect(late.stderr).toContain('"code":"NOT_WAITING"')
+  expect(late.stderr).toContain('too-late')
+})
+
+test.each([
+  [['scheduled', 'cancel', 'nonsense'], 'MESSAGE_ID_INVALID'],
+  [['scheduled', 'move', 'djEgVCBicm9rZXItYSAxNzAwMDAwMDAwMDAxIDdGMDAwMDAxQUJD'], '--delay'],
+])('%j is refused before anything is asked', async (args, words) => {
+  const { code, stderr } = await runCommand([...args, '--server', address])
+  expect(code).toBe(2)
+  expect(stderr).toContain(words)
 })
 
 test('delay, time and level all deliver, and none early', async () => {
