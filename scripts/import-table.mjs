@@ -51,6 +51,7 @@ export const modules = [
   define('model', 'ports', { beside: ['message', 'schedule'] }),
   define('engine', 'store'),
   define('engine', 'timer', { beside: ['store'] }),
+  define('engine', 'verify', { beside: ['store', 'timer'] }),
   define('engine', 'broker', { beside: ['store', 'timer'] }),
   define('engine', 'consume', { beside: ['broker'] }),
   define('engine', 'transaction', { beside: ['broker'] }),

@@ -29,6 +29,7 @@ export function exitCodeOf(error: unknown): ExitCode {
     case 'SUBSCRIPTION_INVALID':
     case 'MESSAGE_ID_INVALID':
     case 'MESSAGE_INVALID':
+    case 'STORE_MISSING':
     case 'NOT_A_NAME_SERVER':
     case 'LISTEN_FAILED':
       return exitCodes.usage

@@ -8,6 +8,7 @@ import { failureText, wantsJson } from './failure-text.ts'
 import { addScheduled } from './scheduled.ts'
 import { addSend } from './send.ts'
 import { addServe } from './serve.ts'
+import { addVerify } from './verify.ts'
 import { version } from './version.ts'
 
 /** Runs one command line to its end; returns the exit code. Prints failures itself. */
@@ -23,11 +24,13 @@ async function run(argv: readonly string[]): Promise<ExitCode> {
       outputError: () => undefined,
       ...(json ? { writeErr: () => undefined } : {}),
     })
-  addServe(program, code => {
+  const setExitCode = (code: ExitCode): void => {
     exitCode = code
-  })
+  }
+  addServe(program, setExitCode)
   addSend(program)
   addConsume(program)
+  addVerify(program, setExitCode)
   addScheduled(program)
   try {
     await program.parseAsync(argv)

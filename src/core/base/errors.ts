@@ -185,6 +185,11 @@ export const errorSpecs = {
     remotingCode: 1,
     retryable: true,
   },
+  STORE_MISSING: {
+    message: 'there is no data folder here; name the folder that the broker has as its data',
+    remotingCode: 1,
+    retryable: false,
+  },
   SUBSCRIPTION_INVALID: {
     message: 'the subscription expression cannot be read',
     remotingCode: 23,

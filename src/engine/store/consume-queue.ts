@@ -51,6 +51,7 @@ export class ConsumeQueue {
   #writtenCount = 0
   #syncedCount = 0
   #minOffset = 0
+  #isCutOff = false
   #writing: Promise<void> | undefined
   /** Set while the file holds units behind `#writtenCount` that are not true. */
   #mustCut = false
@@ -72,6 +73,11 @@ export class ConsumeQueue {
       segmentBytes: QUEUE_SEGMENT_BYTES,
       root: parts.root,
     })
+  }
+
+  /** Units that a clean stop had written are gone from its end: the log has to say which. */
+  get isCutOff(): boolean {
+    return this.#isCutOff
   }
 
   /** First offset that the log still backs. */
@@ -219,7 +225,7 @@ export class ConsumeQueue {
   async load(known: KnownLog): Promise<void> {
     await this.#segments.load()
     if (this.#segments.isEmpty) return
-    await this.#segments.completeLengths()
+    const shortFrom = await this.#segments.completeLengths()
     if (!known.isClean) await this.#segments.syncNames()
     const first = this.#segments.firstOffset / UNIT_BYTES
     const limit = this.#segments.endOffset / UNIT_BYTES
@@ -232,12 +238,33 @@ export class ConsumeQueue {
       while (count > from && !(await this.#isUnitTrue(count - 1, known))) count--
       next = await this.#passDamage(count, limit, known)
     }
-    if (!known.isClean) await this.#segments.cut(count * UNIT_BYTES)
+    const isShort = shortFrom !== undefined || (await this.#hasBytesAt(count, limit))
+    this.#isCutOff = known.isClean && isShort
+    if (this.#isCutOff) this.#reportCutOff(count, known.log)
+    if (!known.isClean || isShort) await this.#segments.cut(count * UNIT_BYTES)
     this.#writtenCount = count
     this.#syncedCount = count
     this.nextOffset = count
     this.#minOffset = first
     await this.trim(known.commitLogMin)
+  }
+
+  /** Behind the last true unit there is nothing, unless a unit has gone bad. */
+  async #hasBytesAt(count: number, limit: number): Promise<boolean> {
+    if (count >= limit) return false
+    const unit = await this.#readUnitsFromFile(count, 1)
+    return unit.commitLogOffset(0) !== 0 || unit.size(0) !== 0 || unit.tagsCode(0) !== 0
+  }
+
+  #reportCutOff(count: number, log: Log): void {
+    const base = this.#segments.baseOf(count * UNIT_BYTES)
+    log.error('the end of a queue is damaged; it is made again from the log', undefined, {
+      file: this.#segments.pathOf(base),
+      fromPosition: count * UNIT_BYTES - base,
+      topic: this.topic,
+      queueId: this.queueId,
+      fromOffset: count,
+    })
   }
 
   /**

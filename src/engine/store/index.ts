@@ -1,11 +1,19 @@
 /** What is on disk: commit log, consume queues, manifest; recovery and retention. */
-export { delayOffsetPath } from './apache-files.ts'
+export { delayOffsetPath, hasAbortFile } from './apache-files.ts'
 export type { CommitLog } from './commit-log.ts'
-export { type ConsumeQueue, PADDING_SIZE, type UnitBlock } from './consume-queue.ts'
+export {
+  type ConsumeQueue,
+  PADDING_SIZE,
+  QUEUE_SEGMENT_BYTES,
+  UNIT_BYTES,
+  type UnitBlock,
+} from './consume-queue.ts'
 export { countsOf, ManifestFields } from './manifest-fields.ts'
 export { MessageIndex, type MessageIndexOptions } from './index/message-index.ts'
 export { type MessageQuery, withoutFulfilled } from './index/message-query.ts'
+export { type CleanStop, decodeManifest, type Manifest } from './manifest.ts'
 export type { QueueRead, QueueReadRequest } from './queue-reader.ts'
+export { RECORD_BYTES_MAX } from './record-limit.ts'
 export type { RetentionFence } from './retention.ts'
 export type { StoreOptions } from './store-options.ts'
 export { Store } from './store.ts'

@@ -80,6 +80,7 @@ export async function recover(parts: RecoveryParts, known: KnownOffsets): Promis
         isRecordOf(parts, offset, { queue: candidate, queueOffset }),
     })
   }
+  await completeQueues(parts, known)
   const result = await scanLog(segments, fromOffset, {
     visitor: new ApplyAgain(parts, known),
     log: platform.log,
@@ -88,6 +89,27 @@ export async function recover(parts: RecoveryParts, known: KnownOffsets): Promis
   if (!segments.isEmpty) await segments.cut(result.endOffset)
   if (!parts.isClean) await writeAgain(parts, fromOffset, result.endOffset)
   return result
+}
+
+/**
+ * Gives queues whose end went bad after a clean stop their units back: no checkpoint covers them,
+ * so the whole log is read. Without it new messages would get numbers that others have.
+ */
+async function completeQueues(parts: RecoveryParts, known: KnownOffsets): Promise<void> {
+  const { segments, queues, platform } = parts
+  if (![...queues.all()].some(queue => queue.isCutOff)) return
+  // Nothing of it is news to the participants.
+  const old = { ...known, participants: Infinity }
+  await scanLog(segments, segments.firstOffset, {
+    visitor: new ApplyAgain(
+      parts,
+      old,
+      ({ queue, queueOffset, commitLogOffset }) =>
+        commitLogOffset < known.queues && queue.isCutOff && queueOffset >= queue.nextOffset,
+    ),
+    log: platform.log,
+    recordBytesMax: RECORD_BYTES_MAX,
+  })
 }
 
 /**
@@ -146,17 +168,22 @@ async function isRecordOf(
   )
 }
 
+/** Whether a record needs a unit, or its queue has it. */
+type NeedsUnit = (record: Readonly<AppliedRecord>) => boolean
+
 /** Applies each record as it was applied when it was new, and notes what has fired. */
 class ApplyAgain {
   readonly #parts: RecoveryParts
   readonly #known: KnownOffsets
+  readonly #needsUnit: NeedsUnit
   #record: AppliedRecord | undefined
   #hasUnwritten = false
   #hasDamage = false
 
-  constructor(parts: RecoveryParts, known: KnownOffsets) {
+  constructor(parts: RecoveryParts, known: KnownOffsets, needsUnit?: NeedsUnit) {
     this.#parts = parts
     this.#known = known
+    this.#needsUnit = needsUnit ?? (record => record.commitLogOffset >= known.queues)
   }
 
   record(source: Buffer, position: number, commitLogOffset: number): void {
@@ -178,15 +205,14 @@ class ApplyAgain {
     record.tagsCode =
       queue.applier?.tagsCodeOf(source, position) ??
       tagsCodeOf(findProperty(properties, PROPERTY.TAGS))
-    this.#index(record)
+    if (this.#needsUnit(record)) this.#index(record)
     if (isNew) queue.applier?.apply(record)
     for (const applier of this.#parts.recordAppliers) applier.apply(record)
   }
 
-  /** Gives the record its unit, unless the queue's file has it. */
+  /** Gives the record its unit. */
   #index(record: AppliedRecord): void {
     const { queue, queueOffset, commitLogOffset } = record
-    if (commitLogOffset < this.#known.queues) return
     if (queueOffset < queue.nextOffset) {
       // All of its units belong to older records, so those from here on cannot be true.
       this.#parts.platform.log.warn('a queue is taken back to where the log says it was', {

@@ -177,8 +177,12 @@ export class SegmentFiles {
     if (this.#bases.length > 0) await this.#files.syncDirectory(this.directory)
   }
 
-  /** Gives a file that a crash left short its full length. */
-  async completeLengths(): Promise<void> {
+  /**
+   * Gives a file that a crash left short its full length. Returns the offset from which on the
+   * first of them had nothing; `undefined` when all were whole.
+   */
+  async completeLengths(): Promise<number | undefined> {
+    let shortFrom: number | undefined
     for (const base of this.#bases) {
       const sizeBytes = await this.#files.sizeOf(this.pathOf(base))
       if (sizeBytes === this.segmentBytes) continue
@@ -190,11 +194,13 @@ export class SegmentFiles {
           hint: 'set the segment length to the one the store was made with',
         })
       }
+      shortFrom ??= base + (sizeBytes ?? 0)
       await this.#use(base, async file => {
         await file.truncate(this.segmentBytes)
         await file.datasync()
       })
     }
+    return shortFrom
   }
 
   async #syncDirty(): Promise<void> {

@@ -164,19 +164,38 @@ describe('a chunk', () => {
     expect(await readAll(world, loaded, 10_000)).toEqual(expected([100, 200]))
   })
 
-  test('that is shorter than the manifest says, or missing, is reported with its file', async () => {
+  test('that is missing is reported with its file', async () => {
     const world = await newWorld()
     const chunk = newChunk(world)
     fill(chunk, [100])
+    const place = { path: '/data/missing', section: chunk.section() }
+    const loading = Chunk.load(world.platform, new PagePool(), place)
+    await expect(world.finish(loading)).rejects.toMatchObject({
+      code: 'STORE_DAMAGED',
+      details: { file: '/data/missing', expectedBytes: chunk.sizeBytes },
+    })
+  })
+
+  test('that was cut off is reported with its range, and the rest is served', async () => {
+    const world = await newWorld()
+    const chunk = newChunk(world)
+    fill(chunk, [100, 200, 300])
     await world.finish(chunk.file.write())
-    const section = { ...chunk.section(), sizeBytes: chunk.sizeBytes + 1 }
-    for (const path of [PATH, '/data/missing']) {
-      const loading = Chunk.load(world.platform, new PagePool(), { path, section })
-      await expect(world.finish(loading)).rejects.toMatchObject({
-        code: 'STORE_DAMAGED',
-        details: { file: path, expectedBytes: section.sizeBytes },
-      })
-    }
+    await world.finish(chunk.file.close())
+    const section = chunk.section()
+    const cut = await world.finish(world.outside.files.open(PATH, 'write'))
+    await world.finish(cut.truncate(section.sizeBytes - 10))
+    const place = { path: PATH, section }
+    const loaded = await world.finish(Chunk.load(world.platform, new PagePool(), place))
+    expect(await readAll(world, loaded, 10_000)).toEqual(expected([100, 200]))
+    expect(world.logLines[0]).toMatchObject({
+      level: 'error',
+      fields: {
+        file: PATH,
+        fromPosition: section.sizeBytes - 10,
+        toPosition: section.sizeBytes,
+      },
+    })
   })
 
   test('of another version is refused', async () => {

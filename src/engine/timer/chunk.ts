@@ -108,7 +108,10 @@ export class Chunk {
     })
   }
 
-  /** Opens a chunk that the manifest names, and cuts what came after it. */
+  /**
+   * Opens a chunk that the manifest names, and cuts what came after it. One that was cut off gets
+   * its length back: what is missing reads as damage, and the rest is served.
+   */
   static async load(
     platform: FilesAndLog,
     pool: PagePool,
@@ -117,16 +120,23 @@ export class Chunk {
     const { path, section } = place
     const { files } = platform
     const sizeBytes = await files.sizeOf(path)
-    if (sizeBytes === undefined || sizeBytes < section.sizeBytes) {
+    if (sizeBytes === undefined) {
       throw new BrokerError('STORE_DAMAGED', {
         file: path,
-        sizeBytes: sizeBytes ?? -1,
+        reason: 'is missing',
         expectedBytes: section.sizeBytes,
       })
     }
-    await checkHeader(platform, path, section.number)
     const file = new StagedFile({ files, pool, path, sizeBytes: section.sizeBytes })
-    if (sizeBytes > section.sizeBytes) await file.cut()
+    if (sizeBytes !== section.sizeBytes) await file.cut()
+    if (sizeBytes < section.sizeBytes) {
+      platform.log.error('a file of waiting messages was cut off; the rest is served', undefined, {
+        file: path,
+        fromPosition: sizeBytes,
+        toPosition: section.sizeBytes,
+      })
+    }
+    await checkHeader(platform, path, section.number)
     return new Chunk(file, section)
   }
 
@@ -336,7 +346,7 @@ async function checkHeader(platform: FilesAndLog, path: string, number: number):
   } finally {
     await file.close()
   }
-  const reason = damageOf(header, number)
+  const reason = chunkHeaderDamage(header, number)
   if (reason !== undefined) {
     const range = { fromPosition: 0, toPosition: CHUNK_HEADER_BYTES }
     const facts = { file: path, ...range, reason }
@@ -348,7 +358,8 @@ async function checkHeader(platform: FilesAndLog, path: string, number: number):
   throw new BrokerError('STORE_DAMAGED', { file: path, version, supported: VERSION })
 }
 
-function damageOf(header: Buffer, number: number): string | undefined {
+/** What is wrong with the first bytes of chunk `number`; a version that matches its checksum is not. */
+export function chunkHeaderDamage(header: Buffer, number: number): string | undefined {
   if (header.readUInt32BE(0) !== MAGIC) return 'magic number'
   if (header.readUInt32BE(AT_CRC) !== crc32(header, 0, AT_CRC)) return 'checksum of the header'
   if (readInt64Loose(header, AT_NUMBER) !== number) return 'number'

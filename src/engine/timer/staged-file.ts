@@ -181,7 +181,7 @@ export class StagedFile {
     })
   }
 
-  /** Cuts the file to what a manifest names, and drops what is behind. */
+  /** Gives the file the length that a manifest names: drops what is behind, or adds zeros. */
   async cut(): Promise<void> {
     await (await this.#opened()).truncate(this.#sizeBytes)
   }
