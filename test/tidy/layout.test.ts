@@ -34,6 +34,7 @@ const FORBIDDEN: readonly (readonly [what: string, pattern: RegExp])[] = [
     new RegExp(`(^|[\\s'"\`(=:])/(${['work', 'home', 'root', 'Users'].join('|')})/[a-z]`, 'm'),
   ],
   ['a host of a registry', new RegExp(`(registry|repo1?|proxy)\\.(npmjs|yarnpkg|maven|golang)\\.`)],
+  ['the border of a merge', new RegExp(`^(${'<'.repeat(7)}|${'>'.repeat(7)}) `, 'm')],
   ['a host of a package index', new RegExp(`(pypi|pythonhosted|crates)\\.(org|io)\\b`)],
 ]
 
