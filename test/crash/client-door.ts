@@ -17,8 +17,13 @@ export async function openDoor(nameserver: string): Promise<Door> {
     return found
   }
   return {
-    send: async message => {
-      await client.send(message)
+    send: async message => (await client.send(message)).recallHandle,
+    cancel: async (topic, recallHandle) => {
+      return (await client.recall({ topic, recallHandle })) === 'cancelled'
+    },
+    move: async (id, delayMs) => {
+      const result = await client.move(id, { delayMs })
+      return result.kind === 'moved' ? result.deliverTimeMs : undefined
     },
     queueCount: async topic => (await consumer.queues(topic)).length,
     read: async (topic, queueId, queueOffset) => {

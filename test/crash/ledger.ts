@@ -5,8 +5,14 @@ export interface Entry {
   readonly id: number
   readonly kind: Kind
   /** The message must not be stored in its topic or be received before this. */
-  readonly dueMs: number
+  dueMs: number
+  /** As it was sent. */
+  readonly sentDueMs: number
+  /** It may be due as late as that: a move was asked for. */
+  latestMs: number
   acknowledged: boolean
+  /** `asked`: nobody knows. */
+  cancel: 'no' | 'asked' | 'done'
   /** When the consumer first got it. */
   receivedMs: number | undefined
 }
@@ -22,7 +28,16 @@ export class Ledger {
   /** Notes a message before it is sent: from then on it may be in the log. */
   add(kind: Kind, dueMs: number): Entry {
     const id = this.#entries.length
-    const entry: Entry = { id, kind, dueMs, acknowledged: false, receivedMs: undefined }
+    const entry: Entry = {
+      id,
+      kind,
+      dueMs,
+      sentDueMs: dueMs,
+      latestMs: dueMs,
+      acknowledged: false,
+      cancel: 'no',
+      receivedMs: undefined,
+    }
     this.#entries.push(entry)
     return entry
   }
@@ -33,7 +48,7 @@ export class Ledger {
 
   /** When the last message is due, accepted or not. */
   lastDueMs(): number {
-    return this.#entries.reduce((last, { dueMs }) => Math.max(last, dueMs), 0)
+    return this.#entries.reduce((last, { latestMs }) => Math.max(last, latestMs), 0)
   }
 }
 

@@ -9,6 +9,8 @@ const BURST_MAX = 8
 const PAUSE_MS_MAX = 20
 const TIMER_DELAY_MS_MAX = 8000
 const FILL_BYTES_MAX = 3000
+/** A request that waits for longer than this has failed. */
+const LATER_MS = 30_000
 /** Delays of the levels 1 to 3, as RocketMQ has them. */
 const LEVEL_DELAYS_MS = [1000, 5000, 10_000] as const
 
@@ -51,14 +53,48 @@ export class Load {
   async #sendOne(): Promise<boolean> {
     const { entry, message } = this.#nextMessage()
     try {
-      await this.#door.send(message)
+      const handle = await this.#door.send(message)
       entry.acknowledged = true
+      if (handle !== undefined) this.#changeLater(entry, handle)
       return true
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error)
       this.#refusals.set(text, (this.#refusals.get(text) ?? 0) + 1)
       return false
     }
+  }
+
+  /** Some messages that wait are cancelled or moved before their time, or about then. */
+  #changeLater(entry: Entry, handle: string): void {
+    const random = this.#random
+    const change = random.pick(['none', 'none', 'cancel', 'cancel', 'move'] as const)
+    if (change === 'none') return
+    const waitMs = random.between(0, Math.max(1, entry.dueMs - Date.now()))
+    const work = async (): Promise<void> => {
+      await sleep(waitMs, undefined, { signal: this.#stop.signal })
+      if (change === 'cancel') await this.#cancel(entry, handle)
+      else await this.#move(entry, handle)
+    }
+    // The broker is dead, or was before it answered: nobody knows what came of it.
+    work().catch(() => undefined)
+  }
+
+  async #cancel(entry: Entry, handle: string): Promise<void> {
+    entry.cancel = 'asked'
+    const isCancelled = await this.#door.cancel(topicOf(entry.kind), handle)
+    entry.cancel = isCancelled ? 'done' : 'no'
+  }
+
+  async #move(entry: Entry, handle: string): Promise<void> {
+    const delayMs = this.#random.between(0, TIMER_DELAY_MS_MAX)
+    const asked = Date.now() + delayMs
+    const before = { dueMs: entry.dueMs, latestMs: entry.latestMs }
+    entry.dueMs = Math.min(entry.dueMs, asked)
+    // By the clock of the broker, which gets to it a little later.
+    entry.latestMs = Math.max(entry.latestMs, asked + LATER_MS)
+    const deliverTimeMs = await this.#door.move(handle, delayMs)
+    if (deliverTimeMs === undefined) Object.assign(entry, before)
+    else Object.assign(entry, { dueMs: deliverTimeMs, latestMs: deliverTimeMs })
   }
 
   #nextMessage(): { readonly entry: Entry; readonly message: OutgoingMessage } {

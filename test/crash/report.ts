@@ -34,6 +34,8 @@ function totalsOf(outcome: Outcome): ReadonlyMap<string, number> {
     ['kills under load', outcome.killCount],
     ['kills during recovery', outcome.recoveryKillCount],
     ...KINDS.map(kind => [`accepted ${kind}`, accepted(kind)] as const),
+    ['cancelled', entries.filter(({ cancel }) => cancel === 'done').length],
+    ['moved', entries.filter(({ dueMs, sentDueMs }) => dueMs !== sentDueMs).length],
     ['unanswered', entries.filter(({ acknowledged }) => !acknowledged).length],
     ['received by the consumer', entries.filter(entry => entry.receivedMs !== undefined).length],
     ['records read at the end', outcome.reading.places.size],

@@ -13,6 +13,8 @@ function doorOf(logs: Partial<Record<Kind, readonly StoredRecord[]>>): Door {
   for (const [kind, records] of Object.entries(logs)) queues.set(`crash-${kind}`, records)
   return {
     send: () => Promise.reject(new Error('this log is only read')),
+    cancel: () => Promise.reject(new Error('this log is only read')),
+    move: () => Promise.reject(new Error('this log is only read')),
     queueCount: topic => Promise.resolve(queues.has(topic) ? 1 : 0),
     read: (topic, _queueId, queueOffset) => {
       const rest = (queues.get(topic) ?? []).filter(stored => stored.queueOffset >= queueOffset)
@@ -53,6 +55,16 @@ async function failures(
   )
   return checks.filter(({ problems }) => problems.length > 0).map(({ text }) => text)
 }
+
+test('a message that was cancelled may be missing, and must not be there', async () => {
+  const ledger = filledLedger()
+  for (const id of [6, 7]) Object.assign(ledger.find(id) ?? {}, { cancel: 'done' })
+  Object.assign(ledger.find(8) ?? {}, { cancel: 'asked' })
+  const logs = { plain: PLAIN, level: LEVEL, timer: [record(0, '7 x')] }
+  expect(await failures(logs, { ledger })).toEqual([
+    'no message that was cancelled is in its topic',
+  ])
+})
 
 test('a log with every accepted message once passes', async () => {
   expect(await failures({ plain: PLAIN, level: LEVEL, timer: TIMER })).toEqual([])

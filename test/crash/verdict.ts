@@ -8,9 +8,11 @@ export interface Check {
   readonly problems: readonly string[]
 }
 
-/** Acknowledged messages that the log does not hold. */
+/** Acknowledged messages that the log does not hold, and that nobody asked to cancel. */
 export function lostEntries(ledger: Ledger, reading: LogReading): readonly Entry[] {
-  return ledger.entries.filter(({ id, acknowledged }) => acknowledged && !reading.copies.has(id))
+  return ledger.entries.filter(({ id, acknowledged, cancel }) => {
+    return acknowledged && cancel === 'no' && !reading.copies.has(id)
+  })
 }
 
 /** The promises, each held against what the log holds at the end and what the consumer saw. */
@@ -38,6 +40,12 @@ export function judge(ledger: Ledger, reading: LogReading, shown: Shown): readon
       text: 'no message is received before it is due',
       problems: entries
         .filter(({ receivedMs, dueMs }) => receivedMs !== undefined && receivedMs < dueMs)
+        .map(describe),
+    },
+    {
+      text: 'no message that was cancelled is in its topic',
+      problems: entries
+        .filter(entry => entry.cancel === 'done' && copiesOf(entry).length > 0)
         .map(describe),
     },
     {
