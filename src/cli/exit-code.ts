@@ -32,6 +32,7 @@ export function exitCodeOf(error: unknown): ExitCode {
     case 'STORE_MISSING':
     case 'NOT_A_NAME_SERVER':
     case 'LISTEN_FAILED':
+    case 'STORE_NOT_ACCESSIBLE':
       return exitCodes.usage
     case 'ADDRESS_IN_USE':
     case 'STORE_LOCKED':

@@ -75,13 +75,21 @@ test('SIGTERM while serve starts ends it with 0 within 5 s', async () => {
 })
 
 test.skipIf(!existsSync('/proc/self'))(
-  'a data folder that the system does not make is refused with a sentence and 1',
+  'a data folder that the system does not make is refused with a sentence and 2',
   async () => {
     const { code, stderr } = await runCommand(serveArguments('--data', '/proc/none/data'))
-    expect(code).toBe(1)
-    expect(stderr).toContain('[STORE_FAILED]\n  path: /proc/none\n')
+    expect(code).toBe(2)
+    expect(stderr).toContain('[STORE_NOT_ACCESSIBLE]\n  path: /proc/none\n')
   },
 )
+
+test('a file in place of the data folder is refused with a sentence and 2', async () => {
+  const file = join(folder, 'file')
+  writeFileSync(file, 'x')
+  const { code, stderr } = await runCommand(serveArguments('--data', file))
+  expect(code).toBe(2)
+  expect(stderr).toContain(`[STORE_NOT_ACCESSIBLE]\n  path: ${file}\n  reason: EEXIST`)
+})
 
 test('the command of a checkout says in a sentence that there is no build yet', () => {
   copyFileSync('orrery', join(folder, 'orrery'))

@@ -190,6 +190,12 @@ export const errorSpecs = {
     remotingCode: 1,
     retryable: false,
   },
+  STORE_NOT_ACCESSIBLE: {
+    message:
+      'the data folder cannot be used; correct the path named here, or choose another folder',
+    remotingCode: 14,
+    retryable: false,
+  },
   SUBSCRIPTION_INVALID: {
     message: 'the subscription expression cannot be read',
     remotingCode: 23,

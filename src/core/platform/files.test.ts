@@ -126,6 +126,13 @@ describe.each([
     await expect(files.open(`${root}/b/a`, 'write')).rejects.toMatchObject({ code: 'STORE_FAILED' })
   })
 
+  test('refuse a folder where a file is', async (files, root) => {
+    await replaceFile(files, `${root}/a`, Buffer.from('x'))
+    const refusal = { code: 'STORE_NOT_ACCESSIBLE' }
+    await expect(files.makeDirectory(`${root}/a/b`)).rejects.toMatchObject(refusal)
+    await expect(files.list(`${root}/a`)).rejects.toMatchObject(refusal)
+  })
+
   test('refuse to write what is open for reading', async (files, root) => {
     await replaceFile(files, `${root}/a`, Buffer.from('x'))
     const file = await files.open(`${root}/a`, 'read')

@@ -2,7 +2,8 @@
  * The disk. Two implementations, `RealFiles` and `SimulatedFiles`, pass one conformance suite.
  *
  * Paths use `/`. Every call may reject with a `BrokerError`: `STORE_FULL` when no space is left,
- * `STORE_FAILED` for any other failure, with the path and the system's word in the details.
+ * `STORE_NOT_ACCESSIBLE` when the path or its rights are wrong, `STORE_FAILED` for any other
+ * failure, with the path and the system's word in the details.
  */
 export interface Files {
   /**

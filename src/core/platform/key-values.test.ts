@@ -217,6 +217,7 @@ describe.each([
   test('refuse a folder that is a file', async ({ files, keyValues }, root) => {
     await files.makeDirectory(root)
     await (await files.open(`${root}/map`, 'write')).close()
-    await expect(keyValues.open(`${root}/map`)).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    const refusal = { code: 'STORE_NOT_ACCESSIBLE' }
+    await expect(keyValues.open(`${root}/map`)).rejects.toMatchObject(refusal)
   })
 })

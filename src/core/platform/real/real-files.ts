@@ -4,7 +4,7 @@ import { BrokerError } from '../../base/index.ts'
 import type { DirectoryLock, File, Files } from '../files.ts'
 import { lockDirectory } from './directory-lock.ts'
 import { RealFile } from './real-file.ts'
-import { fileError, isMissing, reasonOf } from './system-error.ts'
+import { directoryError, fileError, isMissing, reasonOf } from './system-error.ts'
 
 type Done = (error?: NodeJS.ErrnoException | null) => void
 
@@ -47,10 +47,10 @@ export class RealFiles implements Files {
     const refusal = await tryMakeDirectory(path)
     if (refusal === undefined) return
     const parent = dirname(path)
-    if (refusal.code !== 'ENOENT' || parent === path) throw fileError(refusal, path)
+    if (refusal.code !== 'ENOENT' || parent === path) throw directoryError(refusal, path)
     await this.makeDirectory(parent)
     const second = await tryMakeDirectory(path)
-    if (second !== undefined) throw fileError(second, path)
+    if (second !== undefined) throw directoryError(second, path)
   }
 
   async remove(path: string): Promise<void> {

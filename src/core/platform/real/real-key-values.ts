@@ -137,5 +137,7 @@ function codeOf(error: NodeJS.ErrnoException): ErrorCode {
   if (error.code === 'LEVEL_CORRUPTION') return 'STORE_DAMAGED'
   // LevelDB hands on the system's text and not its number.
   const full = /no space left|quota exceeded|not enough space/i.test(error.message)
-  return full ? 'STORE_FULL' : 'STORE_FAILED'
+  if (full) return 'STORE_FULL'
+  const refused = /permission denied|not permitted|read-only|not a directory/i.test(error.message)
+  return refused ? 'STORE_NOT_ACCESSIBLE' : 'STORE_FAILED'
 }

@@ -251,6 +251,8 @@ function namesOf(path: string): readonly string[] {
   return path.split('/').filter(name => name !== '' && name !== '.')
 }
 
+/** With the code that the real disk gives to the system's word. */
 export function failed(path: string, reason: string): BrokerError {
-  return new BrokerError('STORE_FAILED', { path, reason })
+  const isRefusal = ['EACCES', 'EEXIST', 'EISDIR', 'ENOTDIR'].includes(reason)
+  return new BrokerError(isRefusal ? 'STORE_NOT_ACCESSIBLE' : 'STORE_FAILED', { path, reason })
 }
