@@ -10,6 +10,7 @@ import {
   javaHash,
   offsetMessageId,
   parseOffsetMessageId,
+  retryTopic,
   storeHostHex,
   tagsCodeOf,
   UniqueKeys,
@@ -164,6 +165,19 @@ describe('a recall handle', () => {
     const text = 'djEgVCBicm9rZXItYSAxNzAwMDAwMDAwMDAxIDdGMDAwMDAxQUJD'
     expect(encodeRecallHandle(apache)).toBe(text)
     expect(decodeRecallHandle(text)).toEqual(apache)
+  })
+
+  test('is read again however long a unique key the properties of a message can hold', () => {
+    for (const length of [1600, 32_767]) {
+      const handle = {
+        topic: retryTopic('g'.repeat(120)),
+        brokerName: 'b'.repeat(255),
+        deliverTimeMs: Number.MAX_SAFE_INTEGER,
+        uniqueKey: 'k'.repeat(length),
+        timerId: Number.MAX_SAFE_INTEGER,
+      }
+      expect(decodeRecallHandle(encodeRecallHandle(handle))).toEqual(handle)
+    }
   })
 
   test('is padded', () => {

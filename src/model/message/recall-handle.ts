@@ -9,7 +9,8 @@ export interface RecallHandle {
 }
 
 const VERSION = 'v1'
-const HANDLE_LENGTH_MAX = 2048
+/** Longer than any that we make: properties, and the unique key in them, have 32,767 bytes. */
+const HANDLE_LENGTH_MAX = 65_536
 const CANONICAL_NUMBER = /^(?:0|[1-9]\d{0,15})$/
 
 /**

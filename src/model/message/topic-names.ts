@@ -105,11 +105,11 @@ export function isSystemGroup(name: string): boolean {
   return SYSTEM_GROUPS.has(name) || name.startsWith(SYSTEM_GROUP_PREFIX)
 }
 
-/** Errors: TOPIC_NAME_INVALID. Retry and dead letter topics may have 255 characters, others 127. */
+/** Errors: TOPIC_NAME_INVALID. Retry and dead letter topics name a group and may have 255 characters, others 127. */
 export function checkTopicName(name: string): void {
-  const ofGroup = isRetryTopic(name) || isDeadLetterTopic(name)
-  const lengthMax = ofGroup ? GROUP_TOPIC_LENGTH_MAX : TOPIC_LENGTH_MAX
-  if (name.length > lengthMax || !NAME_CHARACTERS.test(name)) {
+  const group = groupOfTopic(name)
+  const lengthMax = group === undefined ? TOPIC_LENGTH_MAX : GROUP_TOPIC_LENGTH_MAX
+  if (group === '' || name.length > lengthMax || !NAME_CHARACTERS.test(name)) {
     throw new BrokerError('TOPIC_NAME_INVALID', { topic: shown(name) })
   }
 }
