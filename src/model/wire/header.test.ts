@@ -122,6 +122,24 @@ test('flags tell responses and one-way requests', () => {
   expect([isResponse({ flag: 2 }), isOneway({ flag: 2 })]).toEqual([false, true])
 })
 
+test.each(['code', 'remark', 'extFields', 'language', 'unknown'])(
+  'what is nested thousands deep in %s is refused, not walked through',
+  name => {
+    for (const depth of [9, 5000, 400_000]) {
+      const value = `${'['.repeat(depth)}${']'.repeat(depth)}`
+      const inside = name === 'extFields' ? `{"topic":${value}}` : value
+      expect(refusal(Buffer.from(`{"opaque":1,"${name}":${inside}}`), 0)).toBe('FRAME_INVALID')
+    }
+  },
+)
+
+test('brackets in texts do not nest, and eight levels are taken', () => {
+  const text = '[{'.repeat(5000)
+  const json = JSON.stringify({ code: 1, remark: `\\" ${text}`, extFields: { x: [[[[[[]]]]]] } })
+  expect(decodeJson(json).extFields['x']).toBe('[[[[[[]]]]]]')
+  expect(decodeJson(json).remark).toBe(`\\" ${text}`)
+})
+
 test.each([
   '',
   '[]',

@@ -1,8 +1,10 @@
 import { BrokerError } from '../../core/base/index.ts'
 import type { FrameView, SerializeType } from './frame-decoder.ts'
+import { isNestedDeeper } from './json-depth.ts'
 import { parseDialect } from './json-dialect.ts'
 import { LANGUAGES } from './language.ts'
 
+/** Arrays and objects inside each other; clients need two. */
 const HEADER_DEPTH_MAX = 8
 
 /** Custom fields of a header: no prototype, so that any name is only a name. */
@@ -50,7 +52,12 @@ export function decodeHeader(frame: FrameView): Header {
 }
 
 function decodeJsonHeader(frame: FrameView): Header {
-  const text = frame.buffer.toString('utf8', frame.headerStart, frame.headerEnd)
+  const { buffer, headerStart, headerEnd } = frame
+  // `JSON.parse` nests without end, but what walks through its result does not.
+  if (isNestedDeeper(buffer, { start: headerStart, end: headerEnd }, HEADER_DEPTH_MAX)) {
+    throw new BrokerError('FRAME_INVALID', { jsonDepthMax: HEADER_DEPTH_MAX })
+  }
+  const text = buffer.toString('utf8', headerStart, headerEnd)
   const json = parseObject(text)
   return {
     code: integer(json, 'code'),

@@ -43,11 +43,23 @@ test('nesting and the number of values are limited', () => {
     code: 'PARAMETER_INVALID',
     details: { jsonDepthMax: 32 },
   })
-  expect(refusal('{'.repeat(100_000))).toMatchObject({
+  expect(refusal('{"a":'.repeat(100_000))).toMatchObject({
     code: 'PARAMETER_INVALID',
     details: { jsonDepthMax: 32 },
   })
   expect(refusal('[1,2,3]', { valuesMax: 3 })).toMatchObject({ details: { jsonValuesMax: 3 } })
+})
+
+function nested(count: number): string {
+  return `${'{'.repeat(count)}"a":1${'}:1'.repeat(count - 1)}}`
+}
+
+test('an object as a name has no such name itself, however few bytes ask for it', () => {
+  expect(parseDialect(nested(2))).toEqual({ '{"a":1}': 1 })
+  expect(refusal(nested(3))).toMatchObject({ code: 'PARAMETER_INVALID' })
+  // Written out, the innermost quotes would have 2^30 backslashes.
+  expect(refusal(nested(31))).toMatchObject({ code: 'PARAMETER_INVALID' })
+  expect(refusal('{{"x":{{"a":1}:1}}:1}')).toMatchObject({ code: 'PARAMETER_INVALID' })
 })
 
 test.each([

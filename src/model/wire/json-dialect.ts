@@ -26,6 +26,7 @@ const VALUES_MAX = 1_000_000
  * Parses JSON as fastjson writes and reads it: standard JSON, names that are unquoted (`{0:"a"}`)
  * or are objects (`{{"queueId":0}:1}`; such an object becomes its compact JSON text as the name),
  * and numbers with zeros in front.
+ * An object that is a name has plain names itself: text in text would double at each level.
  *
  * Takes time linear in the text. Throws `PARAMETER_INVALID` with the position of what cannot be
  * read, or with the limit that was passed.
@@ -44,6 +45,7 @@ class Parser {
   readonly #valuesMax: number
   #position = 0
   #values = 0
+  #isInName = false
 
   constructor(text: string, depthMax: number, valuesMax: number) {
     this.#text = text
@@ -102,10 +104,18 @@ class Parser {
     this.#skipBlanks()
     const first = this.#text[this.#position]
     if (first === '"') return this.#string()
-    if (first === '{' || first === '[') return JSON.stringify(this.#value(depth + 1))
+    if (first === '{' || first === '[') return this.#objectName(depth)
     const name = this.#match(BARE_NAME)
     if (name === undefined) throw this.#unexpected()
     return name
+  }
+
+  #objectName(depth: number): string {
+    if (this.#isInName) throw this.#unexpected()
+    this.#isInName = true
+    const text = JSON.stringify(this.#value(depth + 1))
+    this.#isInName = false
+    return text
   }
 
   #array(depth: number): readonly DialectValue[] {

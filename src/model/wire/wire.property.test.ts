@@ -1,6 +1,10 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { BrokerError } from '../../core/base/index.ts'
+import { decodeCheckClient } from './bodies/check-client.ts'
+import { decodeHeartbeat } from './bodies/heartbeat.ts'
+import { decodeLockBatch } from './bodies/lock-batch.ts'
+import { decodeSubscriptionGroupConfig } from './bodies/subscription-group-config.ts'
 import { encodeFrame } from './encode.ts'
 import { FrameDecoder, FrameView } from './frame-decoder.ts'
 import { decodeHeader } from './header.ts'
@@ -50,7 +54,7 @@ test('whatever is encoded is decoded again, however it is cut into chunks', () =
 
 /** Runs the decoders as a door does; anything but a refusal by code is a failure. */
 function survives(bytes: Buffer): void {
-  const decoder = new FrameDecoder({ frameBytesMax: 4096 })
+  const decoder = new FrameDecoder({ frameBytesMax: 1_000_000 })
   const frame = new FrameView()
   const into = new SendHeader()
   try {
@@ -105,3 +109,74 @@ test('the dialect refuses mutated JSON by code or reads it', () => {
     { numRuns: 2000 },
   )
 })
+
+const nesters = fc.constantFrom(
+  ['[', ']'],
+  ['[0,', ',"x"]'],
+  ['{"a":', '}'],
+  ['{a:', '}'],
+  ['{"__proto__":', '}'],
+  ['{', ':1}'],
+  ['{{"queueId":0}:', '}'],
+  ['"\\"', '"'],
+)
+const depths = fc.oneof(fc.nat(40), fc.constantFrom(1000, 5000, 20_000))
+/** JSON in which things lie deep inside each other, closed again or not. */
+const deepTexts = fc
+  .record({
+    layers: fc.array(fc.tuple(nesters, depths), { minLength: 1, maxLength: 3 }),
+    core: fc.oneof(
+      fc.json(),
+      fc.constantFrom('', '"a":1', '1e400', '0007', '{"a":1}', '"\\ud800"'),
+    ),
+    isClosed: fc.boolean(),
+  })
+  .map(({ layers, core, isClosed }) => {
+    const open = layers.map(([[start]], index) => (start ?? '').repeat(layers[index]?.[1] ?? 0))
+    const closed = layers.map(([[, end]], index) => (end ?? '').repeat(layers[index]?.[1] ?? 0))
+    return open.join('') + core + (isClosed ? closed.toReversed().join('') : '')
+  })
+
+test('however deep and odd the JSON of a header is, it is read or refused', () => {
+  const places = fc.constantFrom('code', 'opaque', 'language', 'remark', 'extFields', 'x', 'topic')
+  fc.assert(
+    fc.property(deepTexts, places, (json, place) => {
+      const inner = place === 'topic' ? `"extFields":{"topic":${json}}` : `"${place}":${json}`
+      survives(frameOf(Buffer.from(`{"code":105,"opaque":1,${inner}}`)))
+      survives(frameOf(Buffer.from(json)))
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('however deep and odd the JSON of a body is, it is read or refused', () => {
+  const decoders = [
+    decodeHeartbeat,
+    decodeLockBatch,
+    decodeCheckClient,
+    decodeSubscriptionGroupConfig,
+  ]
+  const names = fc.constantFrom('clientID', 'consumerDataSet', 'mqSet', 'attributes', 'groupName')
+  fc.assert(
+    fc.property(deepTexts, names, (json, name) => {
+      for (const decode of decoders) {
+        for (const body of [json, `{"${name}":${json}}`, `{"groupName":"g","${name}":${json}}`]) {
+          try {
+            decode(Buffer.from(body))
+          } catch (error) {
+            expect(error).toMatchObject({ code: 'PARAMETER_INVALID' })
+          }
+        }
+      }
+    }),
+    { numRuns: 150 },
+  )
+})
+
+function frameOf(header: Buffer): Buffer {
+  const frame = Buffer.alloc(8 + header.length)
+  frame.writeInt32BE(4 + header.length, 0)
+  frame.writeInt32BE(header.length, 4)
+  frame.set(header, 8)
+  return frame
+}
