@@ -89,7 +89,7 @@ export class FramedServer {
   }
 
   #accept(socket: Connection): void {
-    const { limits, clock, budget, handler } = this.#parts
+    const { limits, clock, timers, budget, handler } = this.#parts
     if (this.#isStopping || this.#connections.size >= limits.connectionCountMax) {
       this.#refuse(socket)
       return
@@ -98,6 +98,7 @@ export class FramedServer {
     const connection = new RemotingConnection({
       socket,
       clock,
+      timers,
       closings: this.#closings,
       budget,
       handler,
@@ -129,7 +130,7 @@ export class FramedServer {
     this.#sweep = timers.after(SWEEP_MS, () => {
       const uptimeMs = clock.uptimeMs()
       for (const connection of this.#connections) {
-        connection.closeWhenIdle(uptimeMs, limits.idleMsMax)
+        connection.sweep(uptimeMs, limits.idleMsMax)
       }
       this.#sweepLater()
     })

@@ -64,6 +64,25 @@ test('however many bad frames come, the log has a line a minute, with their numb
   ])
 })
 
+test('JSON that is nested thousands deep closes its connection and no other', async () => {
+  const world = await RemotingWorld.open()
+  const good = await world.connect()
+  for (const [open, close] of [
+    ['[', ']'],
+    ['{"a":', '1}'],
+  ] as const) {
+    const bad = await world.connect()
+    const deep = open.repeat(5000) + close.repeat(5000)
+    const header = Buffer.from(`{"code":105,"opaque":1,"extFields":{"topic":${deep}}}`)
+    const prefix = Buffer.alloc(8)
+    prefix.writeInt32BE(4 + header.length, 0)
+    prefix.writeInt32BE(header.length, 4)
+    bad.write(Buffer.concat([prefix, header]))
+    expect(await bad.untilClosed()).toBe(true)
+    expect((await put(good))?.header.code).toBe(0)
+  }
+})
+
 test('requests before the malformed one are still carried out', async () => {
   const world = await RemotingWorld.open()
   const client = await world.connect()
@@ -217,14 +236,65 @@ test('a client that never reads and is sent too much is cut off', async () => {
     unsentTotalBytesHigh: 8 * MIB,
     carriedTotalBytesMax: 64 * MIB,
   }
-  const big = processor(() => ({ code: 0, body: Buffer.alloc(50_000) }))
+  // What has been begun is answered, however much it comes to.
+  const big = processor(async () => {
+    await Promise.resolve()
+    return { code: 0, body: Buffer.alloc(50_000) }
+  })
   const world = await RemotingWorld.open({ memoryLimits, processors: [big] })
   const client = await world.connect()
   client.pauseReading()
   const request = encodeFrame({ code: TEST_CODE, opaque: 1, flag: 0 })
   client.write(Buffer.concat(Array.from({ length: 100 }, () => request)))
-  expect(await client.untilClosed()).toBe(true)
+  await world.world.runFor(1000)
+  expect(client.isClosed).toBe(true)
   expect((await put(await world.connect()))?.header.code).toBe(0)
+})
+
+test('requests that came in one piece are begun as far as their answers are taken', async () => {
+  const memoryLimits = {
+    unsentBytesHigh: 100_000,
+    unsentBytesMax: 10 * MIB,
+    unsentTotalBytesHigh: 8 * MIB,
+    carriedTotalBytesMax: 64 * MIB,
+  }
+  let begunCount = 0
+  const big = processor(() => {
+    begunCount++
+    return { code: 0, body: Buffer.alloc(50_000) }
+  })
+  const world = await RemotingWorld.open({ memoryLimits, processors: [big] })
+  const client = await world.connect()
+  client.pauseReading()
+  const request = encodeFrame({ code: TEST_CODE, opaque: 1, flag: 0 })
+  client.write(Buffer.concat(Array.from({ length: 100 }, () => request)))
+  await world.world.runFor(1000)
+  // 256 KiB are on the way, and then one more than fits.
+  expect(begunCount).toBeLessThan(12)
+  client.resumeReading()
+  await world.world.run(() => client.received.length === 100)
+  expect(begunCount).toBe(100)
+})
+
+test('of the requests of one connection that are answered later few are begun at once', async () => {
+  let openCount = 0
+  let openCountMax = 0
+  const later = processor(async (_request, { diskSpace }) => {
+    openCount++
+    openCountMax = Math.max(openCountMax, openCount)
+    await diskSpace()
+    openCount--
+    return { code: 0 }
+  })
+  const world = await RemotingWorld.open({ processors: [later] })
+  const client = await world.connect()
+  const frames = Array.from({ length: 2000 }, (_, opaque) =>
+    encodeFrame({ code: TEST_CODE, opaque, flag: 0 }),
+  )
+  client.write(Buffer.concat(frames))
+  await world.world.run(() => client.received.length === frames.length)
+  expect(openCountMax).toBeLessThanOrEqual(64)
+  expect(new Set(client.received.map(({ header }) => header.opaque)).size).toBe(frames.length)
 })
 
 test('while the log cannot keep up, clients are read no further, and then on', async () => {

@@ -62,13 +62,13 @@ async function respondLater(
   pending: Promise<Reply>,
   log: Log,
 ): Promise<void> {
-  connection.requestOpened()
+  connection.answerBegun()
   try {
     sendReply(connection, request, await pending)
   } catch (error) {
     sendReply(connection, request, replyOfError(error, request, log))
   } finally {
-    connection.requestDone()
+    connection.answerDone()
   }
 }
 

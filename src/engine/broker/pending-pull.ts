@@ -4,11 +4,14 @@ import type { ConsumeQueue } from '../store/index.ts'
 export interface PullAsker {
   /** Whose end drops the pull: the connection. */
   readonly owner: object
+  /** Nothing reaches it any more. */
+  readonly isGone: boolean
   /**
-   * `behind` while so much is unsent to it that reading more would only fill memory; `gone` when
-   * nothing reaches it any more.
+   * Sets memory aside for what a read brings, until `release`; false when so much is on its way to
+   * the owner, or to all, that reading more would only fill memory.
    */
-  readonly state: 'ready' | 'behind' | 'gone'
+  reserve(bytes: number): boolean
+  release(bytes: number): void
   /** One of these two is called, once, unless it is gone. */
   answer(result: PullResult): void
   fail(error: unknown): void
@@ -58,6 +61,8 @@ export class PendingPull {
   scanOffset: number
   /** True once it must be answered, whatever there is. */
   isFinal: boolean
+  /** What its read may bring: more than `bytesMax` once a message is known to be larger. */
+  readBytes: number
   /** True once it has been parked: it may be again, while nothing that matches has come. */
   wasParked = false
 
@@ -70,6 +75,7 @@ export class PendingPull {
     this.accepts = fields.accepts
     this.deadlineUptimeMs = fields.deadlineUptimeMs
     this.scanOffset = fields.offset
+    this.readBytes = fields.bytesMax
     this.isFinal = fields.deadlineUptimeMs === 0
   }
 }

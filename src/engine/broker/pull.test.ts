@@ -10,11 +10,19 @@ const READ: QueueRead = { bytes: Buffer.alloc(1), count: 1, nextOffset: 1, remov
 class Client implements PullAsker {
   readonly owner = this
   readonly #onAnswer: () => void
-  state: PullAsker['state'] = 'ready'
+  isGone = false
   answeredCount = 0
 
   constructor(onAnswer: () => void = () => undefined) {
     this.#onAnswer = onAnswer
+  }
+
+  reserve(_bytes: number): boolean {
+    return true
+  }
+
+  release(_bytes: number): void {
+    // Memory is not what this is about.
   }
 
   answer(_result: PullResult): void {
@@ -43,7 +51,7 @@ test('a client that goes while it is answered takes no pull of others with it', 
     limits: { readingCountMax: 1, waitingCountMax: 10, parkedCountMax: 10 },
   })
   const leaving = new Client(() => {
-    leaving.state = 'gone'
+    leaving.isGone = true
     service.drop(leaving)
   })
   const staying = new Client()

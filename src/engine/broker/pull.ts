@@ -9,7 +9,7 @@ const NOTHING = Buffer.alloc(0)
 export interface PullLimits {
   /** Reads at the same time: each holds up to 256 KiB until it has been handed to a socket. */
   readonly readingCountMax: number
-  /** Pulls that wait for their turn or for their client to catch up; further ones are refused. */
+  /** Pulls that wait for their turn or for memory; further ones are refused. */
   readonly waitingCountMax: number
   /** Pulls that wait for a message; further ones are answered at once. */
   readonly parkedCountMax: number
@@ -37,7 +37,8 @@ export interface PullParts {
 
 /**
  * Serves pulls: reads what is there, parks what finds nothing, and keeps both within bounds. A
- * pull whose client is behind waits until `resume`; others pass it.
+ * pull for which there is no memory waits, beside others of its owner, until `resume` or the end of
+ * another read; those of other owners pass it.
  */
 export class PullService {
   readonly #source: PullSource
@@ -46,8 +47,12 @@ export class PullService {
   readonly #stopWaking: () => void
   /** Wait until one of the reads under way has ended. */
   #turn: PendingPull[] = []
-  /** Wait until their client has taken what it was sent. */
-  #behind: PendingPull[] = []
+  /** Wait for memory, by owner. */
+  readonly #short = new Map<object, PendingPull[]>()
+  #shortCount = 0
+  /** What the last read of a queue brought, where that was one message larger than a pull. */
+  readonly #largeBytes = new WeakMap<ConsumeQueue, number>()
+  #isShortFirst = false
   #readingCount = 0
   #isClosed = false
 
@@ -77,19 +82,19 @@ export class PullService {
     this.#take(pull)
   }
 
-  /** A client has caught up or gone: those that waited for it get another look. */
+  /** A client has caught up or gone: those that waited for memory get another look. */
   resume(): void {
-    if (this.#behind.length === 0) return
-    const behind = this.#behind
-    this.#behind = []
-    for (const pull of behind) this.#take(pull)
+    // Who has begun to wait last is first: those that wait for long are those that do not read.
+    // Starting a read may end a connection, and with it an entry.
+    for (const [owner, pulls] of [...this.#short].toReversed()) this.#resumeOf(owner, pulls)
   }
 
   /** The owner has gone: nothing of it waits any longer. */
   drop(owner: object): void {
     this.#polling.drop(owner)
-    this.#behind = without(this.#behind, owner)
-    this.#turn = without(this.#turn, owner)
+    this.#shortCount -= this.#short.get(owner)?.length ?? 0
+    this.#short.delete(owner)
+    this.#turn = this.#turn.filter(pull => pull.asker.owner !== owner)
   }
 
   /** Parks nothing from now on; what is parked is answered. */
@@ -100,56 +105,101 @@ export class PullService {
   }
 
   #take(pull: PendingPull): void {
-    const { state } = pull.asker
-    if (state === 'gone') return
-    const isBehind = state === 'behind'
-    if (!isBehind && this.#readingCount < this.#limits.readingCountMax) {
-      this.#run(pull)
-      return
+    const { asker, queue } = pull
+    if (asker.isGone) return
+    const settled = placeOf(queue, pull.scanOffset)
+    if (settled !== undefined) this.#concludeWithoutRead(pull, settled)
+    else if (this.#readingCount >= this.#limits.readingCountMax) this.#wait(pull, this.#turn)
+    // Whoever waits already is first.
+    else if (this.#short.has(asker.owner) || !this.#reserve(pull)) this.#waitShort(pull)
+    else this.#run(pull)
+  }
+
+  #waitShort(pull: PendingPull): void {
+    const { owner } = pull.asker
+    const pulls = this.#short.get(owner) ?? []
+    if (!this.#wait(pull, pulls)) return
+    this.#short.set(owner, pulls)
+    this.#shortCount++
+  }
+
+  /** False when it was refused. */
+  #wait(pull: PendingPull, line: PendingPull[]): boolean {
+    const waitingPulls = this.#turn.length + this.#shortCount
+    if (waitingPulls < this.#limits.waitingCountMax) {
+      line.push(pull)
+      return true
     }
-    const waitingPulls = this.#turn.length + this.#behind.length
-    if (waitingPulls >= this.#limits.waitingCountMax) {
-      pull.asker.fail(new BrokerError('TOO_MANY_REQUESTS', { waitingPulls }))
-    } else if (isBehind) {
-      this.#behind.push(pull)
-    } else {
-      this.#turn.push(pull)
+    pull.asker.fail(new BrokerError('TOO_MANY_REQUESTS', { waitingPulls }))
+    return false
+  }
+
+  /** Starts the reads of one owner, in order, as far as there is memory. */
+  #resumeOf(owner: object, pulls: PendingPull[]): void {
+    while (this.#readingCount < this.#limits.readingCountMax && this.#short.get(owner) === pulls) {
+      const [pull] = pulls
+      if (pull === undefined) return
+      const settled = placeOf(pull.queue, pull.scanOffset)
+      if (settled === undefined && !this.#reserve(pull)) return
+      pulls.shift()
+      this.#shortCount--
+      if (pulls.length === 0) this.#short.delete(owner)
+      if (settled === undefined) this.#run(pull)
+      else this.#concludeWithoutRead(pull, settled)
     }
   }
 
+  /** Those that wait for their turn and those that wait for memory are first by turns. */
   #readEnded(): void {
     this.#readingCount--
+    this.#isShortFirst = !this.#isShortFirst
+    if (this.#isShortFirst) this.resume()
     while (this.#readingCount < this.#limits.readingCountMax) {
       // An answer may close its connection, which changes the line: one is taken out at a time.
       const pull = this.#turn.shift()
-      if (pull === undefined) return
+      if (pull === undefined) break
       this.#take(pull)
     }
+    if (!this.#isShortFirst) this.resume()
   }
 
+  #reserve(pull: PendingPull): boolean {
+    pull.readBytes = Math.max(pull.readBytes, this.#largeBytes.get(pull.queue) ?? 0)
+    return pull.asker.reserve(pull.readBytes)
+  }
+
+  /** Memory for it has been set aside. */
   #run(pull: PendingPull): void {
-    const { queue } = pull
-    const settled = placeOf(queue, pull.scanOffset)
-    if (settled !== undefined) {
-      this.#concludeWithoutRead(pull, settled)
+    let read: QueueRead | Promise<QueueRead>
+    try {
+      read = this.#source.readQueue(pull.queue, {
+        fromOffset: pull.scanOffset,
+        countMax: pull.countMax,
+        bytesMax: pull.bytesMax,
+        accepts: pull.accepts,
+      })
+    } catch (error) {
+      pull.asker.release(pull.readBytes)
+      throw error
+    }
+    if (read instanceof Promise) {
+      void this.#concludeLater(pull, read)
       return
     }
-    const read = this.#source.readQueue(queue, {
-      fromOffset: pull.scanOffset,
-      countMax: pull.countMax,
-      bytesMax: pull.bytesMax,
-      accepts: pull.accepts,
-    })
-    if (read instanceof Promise) void this.#concludeLater(pull, read)
-    else this.#conclude(pull, read)
+    pull.asker.release(pull.readBytes)
+    this.#conclude(pull, read)
   }
 
   async #concludeLater(pull: PendingPull, reading: Promise<QueueRead>): Promise<void> {
+    const { asker } = pull
     this.#readingCount++
     try {
-      this.#conclude(pull, await reading)
+      const read = await reading.finally(() => {
+        asker.release(pull.readBytes)
+      })
+      this.#conclude(pull, read)
     } catch (error) {
-      if (pull.asker.state !== 'gone') pull.asker.fail(error)
+      if (!asker.isGone) asker.fail(error)
     } finally {
       this.#readEnded()
     }
@@ -167,7 +217,7 @@ export class PullService {
 
   #conclude(pull: PendingPull, read: QueueRead): void {
     const { asker, queue } = pull
-    if (asker.state === 'gone') return
+    if (asker.isGone || !this.#hasRoomFor(pull, read)) return
     assert(read.nextOffset >= pull.scanOffset, 'a read must not go back')
     if (read.count > 0) {
       asker.answer(resultOf(queue, read.nextOffset, FOUND, read))
@@ -180,6 +230,24 @@ export class PullService {
     } else {
       asker.answer(resultOf(queue, read.nextOffset, NO_MATCH))
     }
+  }
+
+  /**
+   * A message larger than what was set aside may be too much beside what came meanwhile: its pull
+   * waits then, and is read again when there is room for it.
+   */
+  #hasRoomFor(pull: PendingPull, read: QueueRead): boolean {
+    const { asker, queue } = pull
+    if (read.bytes.length > pull.bytesMax) this.#largeBytes.set(queue, read.bytes.length)
+    else this.#largeBytes.delete(queue)
+    if (read.bytes.length <= pull.readBytes) return true
+    pull.readBytes = read.bytes.length
+    if (asker.reserve(pull.readBytes)) {
+      asker.release(pull.readBytes)
+      return true
+    }
+    this.#waitShort(pull)
+    return false
   }
 
   /** As long as only messages with other tags come, a parked pull stays parked. */
@@ -224,9 +292,4 @@ function resultOf(
   const { minOffset, maxOffset } = queue
   const { bytes, count } = read
   return { ...outcome, nextOffset, minOffset, maxOffset, bytes, count }
-}
-
-function without(pulls: PendingPull[], owner: object): PendingPull[] {
-  if (pulls.length === 0) return pulls
-  return pulls.filter(pull => pull.asker.owner !== owner)
 }

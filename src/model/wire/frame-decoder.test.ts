@@ -90,3 +90,29 @@ test('a refused stream stays refused', () => {
   expect(refusal('000000', decoder)).toBe('FRAME_INVALID')
   expect(refusal('0000000400000000', decoder)).toBe('FRAME_INVALID')
 })
+
+test('a reader may stop between frames and go on after the chunk has been written over', () => {
+  const texts = Array.from({ length: 40 }, (_, index) => `frame ${index}`)
+  const bytes = Buffer.concat(texts.map(text => encodeFrame(header, Buffer.from(text))))
+  const decoder = new FrameDecoder()
+  const frame = new FrameView()
+  const seen: string[] = []
+  const take = (countMax: number): void => {
+    for (let count = 0; count < countMax && decoder.next(frame); count++) {
+      seen.push(frame.buffer.toString('utf8', frame.bodyStart, frame.bodyEnd))
+    }
+    if (decoder.hasRest) decoder.keepRest()
+  }
+  const shared = Buffer.alloc(1000)
+  for (let position = 0; position < bytes.length; position += shared.length) {
+    const part = bytes.subarray(position, position + shared.length)
+    part.copy(shared)
+    decoder.push(shared.subarray(0, part.length))
+    take(3)
+    shared.fill(0xff)
+    expect(decoder.carriedBytes).toBeGreaterThan(0)
+  }
+  while (decoder.hasRest) take(2)
+  expect(seen).toEqual(texts)
+  expect(decoder.carriedBytes).toBe(0)
+})

@@ -28,7 +28,7 @@ const PREFIX_BYTES = 8
 
 /**
  * Cuts the bytes of one connection into frames: `push` a chunk, then call `next` until it says
- * false, then push the next chunk.
+ * false, then push the next chunk. Who stops earlier calls `keepRest` and `next` again later.
  *
  * A frame that lies inside one chunk is a view on that chunk, without a copy, and valid as long as
  * that is. One that spans chunks is put together in a buffer of its own, which grows with the bytes
@@ -44,20 +44,37 @@ export class FrameDecoder {
   /** The frame that began in an earlier chunk, or `undefined`. */
   #carry: Buffer | undefined
   #carriedBytes = 0
+  /** Of a chunk that is a copy of ours: its bytes. */
+  #keptBytes = 0
 
   constructor(limits: { readonly frameBytesMax?: number } = {}) {
     this.#frameBytesMax = limits.frameBytesMax ?? FRAME_BYTES_MAX
   }
 
-  /** Bytes of an unfinished frame that are kept for the next chunk. */
+  /** Bytes of an unfinished frame, and what `keepRest` has kept. */
   get carriedBytes(): number {
-    return this.#carriedBytes
+    return this.#carriedBytes + this.#keptBytes
+  }
+
+  /** Something that was pushed has not been looked at yet. */
+  get hasRest(): boolean {
+    return this.#position < this.#chunk.length
   }
 
   /** Takes the next chunk, which must not change until `next` has said false. */
   push(chunk: Buffer): void {
-    this.#chunk = chunk
+    const rest = this.#chunk.subarray(this.#position)
+    this.#chunk = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     this.#position = 0
+    this.#keptBytes = 0
+  }
+
+  /** Copies what has not been looked at: the chunk may change from here on. */
+  keepRest(): void {
+    if (this.#keptBytes === 0) this.#chunk = Buffer.from(this.#chunk.subarray(this.#position))
+    else this.#chunk = this.#chunk.subarray(this.#position)
+    this.#position = 0
+    this.#keptBytes = this.#chunk.length
   }
 
   /** Fills `frame` with the next whole frame; false when there is none in what was pushed. */
@@ -65,15 +82,22 @@ export class FrameDecoder {
     if (this.#carry !== undefined) return this.#nextCarried(frame)
     const start = this.#position
     const available = this.#chunk.length - start
-    if (available === 0) return false
+    if (available === 0) return this.#chunkDone()
     const frameBytes = this.#frameBytes(this.#chunk, start, available)
     if (available < frameBytes) {
       this.#append(NOTHING, frameBytes)
-      return false
+      return this.#chunkDone()
     }
     fill(frame, this.#chunk, start, frameBytes)
     this.#position = start + frameBytes
     return true
+  }
+
+  #chunkDone(): false {
+    this.#chunk = NOTHING
+    this.#position = 0
+    this.#keptBytes = 0
+    return false
   }
 
   #nextCarried(frame: FrameView): boolean {
@@ -87,7 +111,7 @@ export class FrameDecoder {
         this.#carriedBytes = 0
         return true
       }
-      if (this.#position === this.#chunk.length) return false
+      if (this.#position === this.#chunk.length) return this.#chunkDone()
       this.#append(carry, frameBytes)
     }
   }

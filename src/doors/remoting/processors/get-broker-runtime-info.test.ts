@@ -31,6 +31,25 @@ const NEEDED_BY_TOOLS = [
   'msgGetTotalTodayNow',
 ]
 
+test('the runtime info is made at most ten times a second', async () => {
+  const world = await RemotingWorld.open({ processors: servedProcessors })
+  const client = await world.connect()
+  const code = REQUEST_CODE.GET_BROKER_RUNTIME_INFO
+  let spaceCalls = 0
+  const { files } = world.world.platform
+  const space = files.space.bind(files)
+  files.space = path => {
+    spaceCalls++
+    return space(path)
+  }
+  const startMs = world.world.uptimeMs
+  for (let count = 0; count < 1000; count++) client.send({ code })
+  await world.world.run(() => client.received.length === 1000)
+  expect(client.received.map(({ header }) => header.code)).toEqual(Array(1000).fill(0))
+  expect(spaceCalls).toBeGreaterThan(0)
+  expect(spaceCalls).toBeLessThanOrEqual(1 + (world.world.uptimeMs - startMs) / 100)
+})
+
 test('the runtime info has what the tools need, and tells what happened', async () => {
   const world = await RemotingWorld.open({ processors: servedProcessors })
   world.broker.start()

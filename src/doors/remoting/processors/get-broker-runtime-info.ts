@@ -10,9 +10,19 @@ import type { DoorContext, Processor } from '../processor.ts'
 
 type Entry = readonly [name: string, value: string]
 
+/** How long an answer is given again: it takes two calls on the disk, and tools ask in series. */
+const KEPT_MS = 100
+
+interface KeptBody {
+  readonly body: Promise<Buffer>
+  readonly madeUptimeMs: number
+}
+
+const keptBodies = new WeakMap<DoorContext, KeptBody>()
+
 /**
  * GET_BROKER_RUNTIME_INFO (28): the broker's state and counts, under the names that RocketMQ's
- * tools print, and our own, which begin with `orrery`.
+ * tools print, and our own, which begin with `orrery`. Made anew when 100 ms have passed.
  *
  * Request   nothing
  * Response  body KVTable
@@ -23,15 +33,27 @@ export const getBrokerRuntimeInfo: Processor = {
   action: 'read',
   resources: () => [],
   async handle(_request, context) {
-    const entries = [
-      ...generalEntries(context),
-      ...messageEntries(context),
-      ...(await storeEntries(context)),
-      ...timerEntries(context),
-      ...foreignEntries(),
-    ]
-    return { code: RESPONSE_CODE.SUCCESS, body: encodeKvTable(entries) }
+    return { code: RESPONSE_CODE.SUCCESS, body: await bodyOf(context) }
   },
+}
+
+function bodyOf(context: DoorContext): Promise<Buffer> {
+  const uptimeMs = context.clock.uptimeMs()
+  const kept = keptBodies.get(context)
+  if (kept !== undefined && uptimeMs - kept.madeUptimeMs < KEPT_MS) return kept.body
+  const body = makeBody(context)
+  keptBodies.set(context, { body, madeUptimeMs: uptimeMs })
+  return body
+}
+
+async function makeBody(context: DoorContext): Promise<Buffer> {
+  return encodeKvTable([
+    ...generalEntries(context),
+    ...messageEntries(context),
+    ...(await storeEntries(context)),
+    ...timerEntries(context),
+    ...foreignEntries(),
+  ])
 }
 
 function generalEntries({ identity, statistics, clients, clock }: DoorContext): readonly Entry[] {

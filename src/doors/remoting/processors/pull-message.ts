@@ -160,9 +160,16 @@ class RequestAsker implements PullAsker {
     this.owner.requestOpened()
   }
 
-  get state(): PullAsker['state'] {
-    if (this.owner.isClosed) return 'gone'
-    return this.owner.isBehind ? 'behind' : 'ready'
+  get isGone(): boolean {
+    return this.owner.isClosed
+  }
+
+  reserve(bytes: number): boolean {
+    return this.owner.reserveRead(bytes)
+  }
+
+  release(bytes: number): void {
+    this.owner.releaseRead(bytes)
   }
 
   answer(result: PullResult): void {
