@@ -67,6 +67,7 @@ function brokerSettings(request: ServerRequest, nameserver: string, port: number
     `mappedFileSizeCommitLog=${segmentBytes}`,
     // With the default of 75 a full disk makes the broker delete files that are still needed.
     'diskMaxUsedSpaceRatio=95',
+    'recallMessageEnable=true',
   ]
   return lines.map(line => `${line}\n`).join('')
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Command } from './command.ts'
 import { runOrThrow } from './command.ts'
 import { type JarCopier, prepare, PREPARE_MS, type Prepared } from './preparation.ts'
+import type { CancelWay } from './cancel-judge.ts'
 import type { Kind } from './plan.ts'
 
 export interface Folders {
@@ -21,6 +22,8 @@ export interface ClientProgram {
   /** How this client's users write the kind. */
   readonly kindNames: Readonly<Record<Exclude<Kind, 'plain' | 'level'>, string>>
   readonly hasRetryTest: boolean
+  /** How its program can cancel a message. */
+  readonly cancelWays: readonly CancelWay[]
   prepare(folders: Folders): Promise<Prepared<Launch>>
 }
 
@@ -40,22 +43,37 @@ export const clientPrograms: readonly ClientProgram[] = [
     name: 'java 4.9.8',
     kindNames: byProperty,
     hasRetryTest: true,
+    cancelWays: [],
     prepare: folders => prepareJava(folders, 'java498'),
   },
   {
     name: 'java 5.5.0',
     kindNames: bySetter,
     hasRetryTest: true,
+    cancelWays: ['handle', 'five-fields', 'handle-late'],
     prepare: folders => prepareJava(folders, 'java550'),
   },
   {
     name: 'go v2',
     kindNames: { ...byProperty, 'deliver-ms': 'WithDelayTimestamp' },
     hasRetryTest: false,
+    cancelWays: ['mark'],
     prepare: prepareGo,
   },
-  { name: 'python 0.4.4', kindNames: byProperty, hasRetryTest: false, prepare: preparePython },
-  { name: 'node 3.12.0', kindNames: byProperty, hasRetryTest: false, prepare: prepareNode },
+  {
+    name: 'python 0.4.4',
+    kindNames: byProperty,
+    hasRetryTest: false,
+    cancelWays: [],
+    prepare: preparePython,
+  },
+  {
+    name: 'node 3.12.0',
+    kindNames: byProperty,
+    hasRetryTest: false,
+    cancelWays: [],
+    prepare: prepareNode,
+  },
 ]
 
 function sourceFolder({ root }: Folders, name: string): string {

@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startApache } from './apache-server.ts'
+import { testCancels } from './cancel-test.ts'
 import { type ClientProgram, clientPrograms, type Folders, type Launch } from './client-programs.ts'
 import { killAll, run } from './command.ts'
 import { testFolderExchange } from './folder-exchange.ts'
@@ -19,6 +20,8 @@ import { type OpenServer, SEGMENT_BYTES, type Server, type ServerKind } from './
 interface Extent {
   readonly messageCount: number
   readonly retryCount: number
+  /** Messages that are cancelled, for each way to cancel. */
+  readonly cancelCount: number
   /** 0 leaves the level to the broker. */
   readonly retryLevel: number
   /** How often a folder is opened in the exchange, and the longest delay in it. */
@@ -30,6 +33,7 @@ interface Extent {
 const shortExtent: Extent = {
   messageCount: 120,
   retryCount: 10,
+  cancelCount: 5,
   retryLevel: 1,
   turnCount: 3,
   farLevel: 5,
@@ -38,6 +42,7 @@ const shortExtent: Extent = {
 const fullExtent: Extent = {
   messageCount: 1_000,
   retryCount: 50,
+  cancelCount: 25,
   retryLevel: 0,
   turnCount: 4,
   farLevel: 6,
@@ -161,16 +166,19 @@ async function testClients(
     workFolder,
     report,
   }))
-  const retries: Promise<void>[] = []
+  const waiting: Promise<void>[] = []
   for (const test of clientTests) {
-    const { name, hasRetryTest } = test.program
+    const { name, hasRetryTest, cancelWays } = test.program
     await caught(session, name, testRoundTrip(test, extent.messageCount))
-    // Retries wait most of the time, so they may go on beside the other clients.
+    // These wait most of the time, so they may go on beside the other clients.
+    if (cancelWays.length > 0) {
+      waiting.push(caught(session, name, testCancels(test, extent.cancelCount)))
+    }
     if (hasRetryTest) {
-      retries.push(caught(session, name, testRetry(test, extent.retryCount, extent.retryLevel)))
+      waiting.push(caught(session, name, testRetry(test, extent.retryCount, extent.retryLevel)))
     }
   }
-  await Promise.all(retries)
+  await Promise.all(waiting)
   const stopping = server.stop().then(() => report.pass(`${server.name} stops cleanly`))
   await caught(session, `${server.name} stops cleanly`, stopping)
 }

@@ -140,7 +140,15 @@ func startConsumer(s settings, e *events) rocketmq.PushConsumer {
 	return c
 }
 
-func sendAll(p rocketmq.Producer, s settings, e *events, plan []planned) {
+// answered is what is known of a message after its send.
+type answered struct {
+	uniqueKey string
+	deliverMs int64
+}
+
+// sendAll returns the answered sends by the ids of their messages.
+func sendAll(p rocketmq.Producer, s settings, e *events, plan []planned) map[string]answered {
+	sent := map[string]answered{}
 	for _, next := range plan {
 		before := time.Now()
 		message, deliverMs := next.message(s["topic"], before)
@@ -153,6 +161,39 @@ func sendAll(p rocketmq.Producer, s settings, e *events, plan []planned) {
 			continue
 		}
 		e.write("sent", next.id, before.UnixMilli(), time.Now().UnixMilli(), deliverMs)
+		sent[next.id] = answered{result.MsgID, deliverMs}
+	}
+	return sent
+}
+
+// cancelAll cancels messages, each given as `mark:id`, by sending a message that marks it as
+// deleted: this client has no recall. A message that was not sent is left out.
+func cancelAll(p rocketmq.Producer, s settings, e *events, sent map[string]answered) {
+	if s["cancel"] == "" {
+		return
+	}
+	for _, pair := range strings.Split(s["cancel"], ",") {
+		way, id, _ := strings.Cut(pair, ":")
+		if way != "mark" {
+			panic("unknown way " + way)
+		}
+		message, isSent := sent[id]
+		if !isSent {
+			continue
+		}
+		mark := primitive.NewMessage(s["topic"], []byte("mark|"))
+		mark.WithProperty("TIMER_DEL_UNIQKEY", message.uniqueKey)
+		mark.WithDelayTimestamp(time.UnixMilli(message.deliverMs))
+		beforeMs := time.Now().UnixMilli()
+		result, err := p.SendSync(context.Background(), mark)
+		if err == nil && result.Status != primitive.SendOK {
+			err = fmt.Errorf("status %d", result.Status)
+		}
+		if err != nil {
+			e.write("not-cancelled", id, beforeMs, strings.Join(strings.Fields(err.Error()), " "))
+			continue
+		}
+		e.write("cancelled", id, time.Now().UnixMilli(), message.uniqueKey, "")
 	}
 }
 
@@ -173,7 +214,7 @@ func main() {
 	stopOn(err)
 	c := startConsumer(s, e)
 	await(e.warm, timeout)
-	sendAll(p, s, e, readPlan(s["send"]))
+	cancelAll(p, s, e, sendAll(p, s, e, readPlan(s["send"])))
 	await(e.full, timeout)
 	time.Sleep(time.Duration(s.number("quietMs")) * time.Millisecond) // for what should not come
 	stopOn(c.Shutdown())

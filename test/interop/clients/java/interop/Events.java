@@ -15,7 +15,15 @@ final class Events {
   }
 
   static void failed(String id, Exception cause) {
-    write("failed", id, String.valueOf(cause).replaceAll("\\s+", " "));
+    write("failed", id, oneLine(cause));
+  }
+
+  static void cancelled(String id, long afterMs, String uniqueKey, String answeredKey) {
+    write("cancelled", id, afterMs, uniqueKey, answeredKey);
+  }
+
+  static void notCancelled(String id, long beforeMs, Exception cause) {
+    write("not-cancelled", id, beforeMs, oneLine(cause));
   }
 
   static void received(String event, MessageExt message, long nowMs) {
@@ -27,6 +35,10 @@ final class Events {
   /** The id is what stands before the first bar of the body. */
   static String idOf(MessageExt message) {
     return new String(message.getBody(), StandardCharsets.UTF_8).split("\\|", 2)[0];
+  }
+
+  private static String oneLine(Exception cause) {
+    return String.valueOf(cause).replaceAll("\\s+", " ");
   }
 
   private static String text(String value) {
@@ -66,6 +78,15 @@ final class Events {
         wait(leftMs);
       }
       return true;
+    }
+
+    /** Returns when this id was seen, or when the time is up. */
+    synchronized void awaitOne(String id, long untilMs) throws InterruptedException {
+      long leftMs = untilMs - System.currentTimeMillis();
+      while (!ids.contains(id) && leftMs > 0) {
+        wait(leftMs);
+        leftMs = untilMs - System.currentTimeMillis();
+      }
     }
   }
 }

@@ -1,6 +1,7 @@
 package interop;
 
 import java.util.List;
+import java.util.Map;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
@@ -47,7 +48,10 @@ public final class Main {
     if (settings.number("warmup", 0) > 0 && !warm.await(1, settings.untilMs)) {
       throw new IllegalStateException("the first message did not arrive");
     }
-    Sending.all(producer, settings, plan);
+    Map<String, Sending.Answered> answered = Sending.all(producer, settings, plan);
+    for (String[] cancel : settings.cancels()) {
+      Cancelling.one(producer, settings, cancel[0], cancel[1], answered, seen);
+    }
     if (consumer != null) {
       seen.await(expected, settings.untilMs);
       Thread.sleep(settings.number("quietMs", 0)); // time for what should not come

@@ -1,6 +1,8 @@
 package interop;
 
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.SendResult;
 import org.apache.rocketmq.client.producer.SendStatus;
@@ -10,13 +12,19 @@ import org.apache.rocketmq.common.message.Message;
 final class Sending {
   private Sending() {}
 
+  /** An answered send; the deliver time is -1 when the broker works it out. */
+  record Answered(SendResult result, long deliverMs) {}
+
   /** A message that only shows that the consumer is ready. */
   static void warmUp(DefaultMQProducer producer, Settings settings) throws Exception {
     Message message = new Message(settings.text("topic"), "warmup|".getBytes("UTF-8"));
     producer.send(message);
   }
 
-  static void all(DefaultMQProducer producer, Settings settings, List<PlannedMessage> plan) {
+  /** Returns the answered sends by the ids of their messages. */
+  static Map<String, Answered> all(
+      DefaultMQProducer producer, Settings settings, List<PlannedMessage> plan) {
+    Map<String, Answered> answered = new HashMap<>();
     for (PlannedMessage planned : plan) {
       Message message = planned.toMessage(settings.text("topic"));
       long beforeMs = System.currentTimeMillis();
@@ -27,9 +35,11 @@ final class Sending {
           throw new IllegalStateException("status " + result.getSendStatus());
         }
         Events.sent(planned.id(), beforeMs, System.currentTimeMillis(), deliverMs);
+        answered.put(planned.id(), new Answered(result, deliverMs));
       } catch (Exception e) {
         Events.failed(planned.id(), e);
       }
     }
+    return answered;
   }
 }

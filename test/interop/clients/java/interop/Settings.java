@@ -2,7 +2,9 @@ package interop;
 
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.exception.MQClientException;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
@@ -36,6 +38,13 @@ final class Settings {
   /** Null when there is nothing to send. */
   Path plan() {
     return values.containsKey("send") ? Path.of(values.get("send")) : null;
+  }
+
+  /** Pairs of a way to cancel and the id of a message, in their order. */
+  List<String[]> cancels() {
+    return values.containsKey("cancel")
+        ? Stream.of(values.get("cancel").split(",")).map(pair -> pair.split(":", 2)).toList()
+        : List.of();
   }
 
   DefaultMQProducer startProducer() throws MQClientException {
