@@ -7,6 +7,7 @@ const FREE_PAGES_MAX = 256
 export class PagePool {
   readonly #free: Buffer[] = []
   #stagedBytes = 0
+  #changedBytes = 0
 
   /** Bytes handed out and not given back. */
   get stagedBytes(): number {
@@ -23,9 +24,13 @@ export class PagePool {
     return page
   }
 
-  /** Counts memory beside the pages: what is to be written over. */
-  account(bytes: number): void {
-    this.#stagedBytes += bytes
+  /** Memory for bytes that are to be written over, which only a checkpoint does. */
+  get changedBytes(): number {
+    return this.#changedBytes
+  }
+
+  countChanged(bytes: number): void {
+    this.#changedBytes += bytes
   }
 
   give(page: Buffer): void {

@@ -95,7 +95,7 @@ export class StagedFile {
   change(position: number, byte: number): void {
     assert(position < this.#sizeBytes, 'changing behind the end')
     if (this.#isRemoved) return
-    if (this.#changes.set(position, byte)) this.#pool.account(CHANGE_BYTES)
+    if (this.#changes.set(position, byte)) this.#pool.countChanged(CHANGE_BYTES)
   }
 
   /** Fills `target` from `position`; the range must lie inside `sizeBytes`. */
@@ -155,7 +155,7 @@ export class StagedFile {
         await file.write([Buffer.from([byte])], position)
         this.#hasUnsyncedChanges = true
         this.#frozen.delete(position)
-        this.#pool.account(-CHANGE_BYTES)
+        this.#pool.countChanged(-CHANGE_BYTES)
       }
     })
   }
@@ -200,7 +200,7 @@ export class StagedFile {
     for (const page of this.#pages.splice(0)) this.#pool.give(page.bytes)
     this.#writtenBytes = this.#sizeBytes
     this.#syncedBytes = this.#sizeBytes
-    this.#pool.account(-CHANGE_BYTES * (this.#changes.count + this.#frozen.count))
+    this.#pool.countChanged(-CHANGE_BYTES * (this.#changes.count + this.#frozen.count))
     this.#changes.clear()
     this.#frozen.clear()
     this.#hasUnsyncedChanges = false

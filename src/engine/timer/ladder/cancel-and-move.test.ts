@@ -177,3 +177,27 @@ describe.each(DELAYS)('a message that was due %s', (_name, delayMs) => {
     expect(published.map(({ key }) => key)).toEqual([2])
   })
 })
+
+test('more cancels than memory for their marks hold up senders until a checkpoint', async () => {
+  const world = new SimulatedWorld({ seed: 6 })
+  const timers = { stagingBytesMax: 64 * 1024 }
+  let broker = await TestBroker.open(world)
+  const deliverTimeMs = nowOf(world) + HOUR_MS
+  const messages: Accepted[] = []
+  for (let key = 0; key < 1_500; key++) {
+    messages.push(broker.accept({ key, deliverTimeMs }))
+    if (key % 50 === 0) await settled(world, broker)
+  }
+  await broker.stop()
+  broker = await TestBroker.open(world, { timers })
+  let hasBeenCongested = false
+  broker.store.onApplied(() => {
+    hasBeenCongested ||= broker.store.congested
+  })
+  const answers = await world.finish(Promise.all(messages.map(message => broker.cancel(message))))
+  expect(new Set(answers)).toEqual(new Set(['cancelled']))
+  expect(hasBeenCongested).toBe(true)
+  await world.runFor(6_000)
+  expect(broker.store.congested).toBe(false)
+  expect(broker.timers.statistics().waitingCount).toBe(0)
+})

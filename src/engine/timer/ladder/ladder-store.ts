@@ -163,7 +163,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
   }
 
   get stagedBytes(): number {
-    return this.#pool.stagedBytes
+    return this.#pool.stagedBytes + this.#pool.changedBytes
   }
 
   get enqueuedCount(): number {
@@ -177,7 +177,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
 
   /** More is staged than should be: whoever reads from sockets should stop for a moment. */
   get isCongested(): boolean {
-    return this.#pool.stagedBytes > this.#options.stagingBytesMax
+    return this.stagedBytes > this.#options.stagingBytesMax
   }
 
   /** Opens what the manifest names. `late` are messages of the parked store that wait for their time. */
@@ -361,6 +361,8 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
 
   async committed(): Promise<void> {
     await this.#writer.removeCondemned()
+    // Marks are written by now: whoever waited for that may go on.
+    this.#store.announceRelief()
   }
 
   /** Log offset of the oldest message that only the log has; Infinity when there is none. */
