@@ -164,6 +164,7 @@ async function openTables(
   levelCount: number,
 ): Promise<{ topics: TopicTable; groups: GroupTable; offsets: ConsumerOffsets }> {
   const { options, platform } = parts
+  const { hasMessages } = parts.store
   const directory = `${options.data}/config`
   const topics = await TopicTable.open(
     {
@@ -173,10 +174,11 @@ async function openTables(
       autoCreate: options.autoCreateTopicEnable,
       defaultQueueCount: options.defaultTopicQueueNums,
       levelCount,
+      hasMessages,
     },
     platform,
   )
-  const groups = await GroupTable.open({ directory, autoCreate: true }, platform)
+  const groups = await GroupTable.open({ directory, autoCreate: true, hasMessages }, platform)
   const offsets = await ConsumerOffsets.open(directory, platform)
   return { topics, groups, offsets }
 }

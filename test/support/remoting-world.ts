@@ -196,10 +196,10 @@ async function openBroker(
   const names = { brokerName: 'broker-a', clusterName: 'cluster-a' }
   const levelCount = LEVELS_MS.length
   const topics = await TopicTable.open(
-    { directory, ...names, autoCreate, defaultQueueCount: 8, levelCount },
+    { directory, ...names, autoCreate, defaultQueueCount: 8, levelCount, hasMessages: false },
     platform,
   )
-  const groups = await GroupTable.open({ directory, autoCreate }, platform)
+  const groups = await GroupTable.open({ directory, autoCreate, hasMessages: false }, platform)
   const locks = new QueueLocks(platform.clock)
   const statistics = new Statistics(platform)
   const put = new MessagePut({

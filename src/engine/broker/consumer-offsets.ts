@@ -6,6 +6,10 @@ import type { TablePlatform } from './topics.ts'
 /** Consumer offsets are written this often when they have changed. */
 export const OFFSETS_INTERVAL_MS = 5000
 
+const MISSED =
+  'consumer groups begin again where new groups do: they may get messages a second time, or pass ' +
+  'over some'
+
 const INT32_MAX = 2_147_483_647
 
 type Queues = Map<number, number>
@@ -33,7 +37,9 @@ export class ConsumerOffsets {
     this.#log = platform.log
     this.#timers = platform.timers
     this.#version = new DataVersion(platform.clock.timeMs())
-    const at = { ...platform, directory, name: 'consumerOffset.json' }
+    // There is none before a group has committed something.
+    const missed = { meaning: MISSED, isExpected: false }
+    const at = { ...platform, directory, name: 'consumerOffset.json', missed }
     this.#file = new JsonFile(at, () => this.#render())
   }
 

@@ -31,6 +31,9 @@ const SYSTEM_GROUPS: readonly string[] = [
   TRANSACTION_GROUP,
 ]
 
+const MISSED =
+  'consumer groups that are not made again by hand get default settings when they are next used'
+
 /** One consumer group. The object stays the same; its settings change. */
 export interface Group extends GroupSettings {
   readonly name: string
@@ -49,6 +52,8 @@ export interface GroupTableOptions {
   readonly directory: string
   /** Whether a consumer of an unknown group makes it. */
   readonly autoCreate: boolean
+  /** Whether the log holds messages: the file must be there then. */
+  readonly hasMessages: boolean
 }
 
 /** All consumer groups, in `config/subscriptionGroup.json` in Apache's shape. */
@@ -67,7 +72,9 @@ export class GroupTable {
     this.#clock = platform.clock
     this.#log = platform.log
     this.#version = new DataVersion(platform.clock.timeMs())
-    const at = { ...platform, directory: options.directory, name: 'subscriptionGroup.json' }
+    const { directory, hasMessages } = options
+    const missed = { meaning: MISSED, isExpected: hasMessages }
+    const at = { ...platform, directory, name: 'subscriptionGroup.json', missed }
     this.#file = new JsonFile(at, () => this.#render())
   }
 
@@ -78,7 +85,8 @@ export class GroupTable {
     if (json !== undefined) table.#adopt(json)
     const missing = SYSTEM_GROUPS.filter(name => !table.#groups.has(name))
     for (const name of missing) table.#set(name, defaultConfig(name))
-    if (missing.length > 0) await table.#file.save()
+    if (json === undefined) await table.#file.save()
+    else if (missing.length > 0) await table.#file.saveIfRoom()
     return table
   }
 

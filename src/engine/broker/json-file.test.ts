@@ -75,3 +75,36 @@ test('a failed write rejects its own savers and leaves later ones alone', async 
   await world.finish(second)
   expect(await fileJson(world, 'a.json')).toEqual({ a: 2 })
 })
+
+test.each([
+  ['missing', undefined, true],
+  ['missing', undefined, false],
+  ['empty', '', false],
+  ['empty', '\0\0', false],
+])('a file that is %s is told of when it is missed', async (found, content, isExpected) => {
+  const world = await configWorld()
+  if (content !== undefined) await leaveFile(world, 'a.json', content)
+  const { files, log } = world.platform
+  const missed = { meaning: 'what follows', isExpected }
+  const at = { files, log, directory: CONFIG_DIRECTORY, name: 'a.json', missed }
+  expect(await world.finish(new JsonFile(at, () => '{}').load())).toBeUndefined()
+  const lines = world.logLines.map(({ level, fields }) => ({ level, fields }))
+  const line = {
+    level: 'warn',
+    fields: { path: '/data/config/a.json', found, meaning: 'what follows' },
+  }
+  expect(lines).toEqual(found === 'missing' && !isExpected ? [] : [line])
+})
+
+test('what a start adds by itself may wait for room on the disk', async () => {
+  const world = await configWorld()
+  const file = fileOf(world, () => '{"a":2}')
+  world.faults.failNext({ call: 'write', error: 'STORE_FULL' })
+  await world.finish(file.saveIfRoom())
+  expect(world.logLines.map(({ level }) => level)).toEqual(['warn'])
+  expect(await fileJson(world, 'a.json')).toBeUndefined()
+  await world.finish(file.save())
+  expect(await fileJson(world, 'a.json')).toEqual({ a: 2 })
+  world.faults.failNext({ call: 'write', error: 'STORE_FAILED' })
+  await expect(world.finish(file.saveIfRoom())).rejects.toMatchObject({ code: 'STORE_FAILED' })
+})

@@ -13,6 +13,7 @@ export class JsonFile {
   readonly #files: Files
   readonly #log: Log
   readonly #path: string
+  readonly #missed: JsonFileAt['missed']
   readonly #render: () => string
   /** The write that is going on, and the one that will take up what has changed meanwhile. */
   #running: Promise<void> | undefined
@@ -23,11 +24,12 @@ export class JsonFile {
     this.#files = at.files
     this.#log = at.log
     this.#path = `${at.directory}/${at.name}`
+    this.#missed = at.missed
     this.#render = render
   }
 
   /**
-   * The content; `undefined` when there is none. Falls back to `X.bak`, which an Apache broker
+   * The content; `undefined` when there is none, which is logged unless the folder is new. Falls back to `X.bak`, which an Apache broker
    * leaves, when the file is missing, empty or damaged.
    *
    * Errors: STORE_DAMAGED when the file is damaged and there is no sound `.bak`.
@@ -40,8 +42,26 @@ export class JsonFile {
       this.#log.warn('a settings file is unusable, its backup is taken', { path: this.#path })
       return backup.object
     }
-    if (content.kind === 'empty') return undefined
+    if (content.kind !== 'damaged') {
+      this.#tellOfMissed(content.kind)
+      return undefined
+    }
     throw new BrokerError('STORE_DAMAGED', { path: this.#path, problem: 'not a JSON object' })
+  }
+
+  /**
+   * As `save`, when all that is to be written is what a start adds by itself: without room on the
+   * disk it is written with the next change.
+   */
+  async saveIfRoom(): Promise<void> {
+    try {
+      await this.#write()
+    } catch (error) {
+      if (!(error instanceof BrokerError) || error.code !== 'STORE_FULL') throw error
+      this.#log.warn('a settings file found no room on the disk; the next change writes it', {
+        path: this.#path,
+      })
+    }
   }
 
   /**
@@ -56,6 +76,19 @@ export class JsonFile {
       this.#log.error('a settings file cannot be written', error, { path: this.#path })
     })
     return saved
+  }
+
+  #tellOfMissed(found: 'missing' | 'empty'): void {
+    const missed = this.#missed
+    if (missed === undefined || (found === 'missing' && !missed.isExpected)) return
+    this.#log.warn(
+      'a settings file is missing or empty; put it back from a copy, if there is one',
+      {
+        path: this.#path,
+        found,
+        meaning: missed.meaning,
+      },
+    )
   }
 
   #writeAfter(running: Promise<void>): Promise<void> {
@@ -78,7 +111,8 @@ export class JsonFile {
 
   async #read(path: string): Promise<Content> {
     const bytes = await readWholeFile(this.#files, path)
-    if (bytes === undefined || bytes.every(byte => byte === 0)) return { kind: 'empty' }
+    if (bytes === undefined) return { kind: 'missing' }
+    if (bytes.every(byte => byte === 0)) return { kind: 'empty' }
     const object = tryParse(bytes)
     return object === undefined ? { kind: 'damaged' } : { kind: 'object', object }
   }
@@ -89,9 +123,19 @@ export interface JsonFileAt {
   readonly log: Log
   readonly directory: string
   readonly name: string
+  /** What is to be logged when the file holds nothing; not given: nobody misses it. */
+  readonly missed?: MissedFile
+}
+
+export interface MissedFile {
+  /** What follows from it, for the operator. */
+  readonly meaning: string
+  /** Whether there must be such a file by now. An empty one is never of our making. */
+  readonly isExpected: boolean
 }
 
 type Content =
+  | { readonly kind: 'missing' }
   | { readonly kind: 'empty' }
   | { readonly kind: 'damaged' }
   | { readonly kind: 'object'; readonly object: JsonObject }

@@ -14,6 +14,7 @@ const TOPIC_OPTIONS: TopicTableOptions = {
   autoCreate: true,
   defaultQueueCount: 8,
   levelCount: 18,
+  hasMessages: false,
 }
 
 /** A world whose disk has the folder that the tables write to. */
@@ -34,7 +35,7 @@ export function openTopics(
 }
 
 export function openGroups(world: SimulatedWorld, autoCreate = true): Promise<GroupTable> {
-  const options = { directory: CONFIG_DIRECTORY, autoCreate }
+  const options = { directory: CONFIG_DIRECTORY, autoCreate, hasMessages: false }
   return world.finish(GroupTable.open(options, world.platform))
 }
 

@@ -25,6 +25,10 @@ import { WrittenSettings } from './written-settings.ts'
 /** Most topics that requests may bring about, so that no client can fill memory with names. */
 export const TOPIC_COUNT_MAX = 50_000
 
+const MISSED =
+  'topics are unknown until they are made again, by hand or, with default settings, by the next ' +
+  'send or due message; what is in their queues is still there'
+
 /** One topic. The object stays the same for as long as the topic exists; its settings change. */
 export interface Topic extends TopicSettings {
   readonly name: string
@@ -55,6 +59,8 @@ export interface TopicTableOptions {
   readonly defaultQueueCount: number
   /** Delay levels, each of which has a queue. */
   readonly levelCount: number
+  /** Whether the log holds messages: the file must be there then. */
+  readonly hasMessages: boolean
 }
 
 /** What the tables of the broker need from outside. */
@@ -83,7 +89,9 @@ export class TopicTable {
     this.#clock = platform.clock
     this.#log = platform.log
     this.#version = new DataVersion(platform.clock.timeMs())
-    const at = { ...platform, directory: options.directory, name: 'topics.json' }
+    const { directory, hasMessages } = options
+    const missed = { meaning: MISSED, isExpected: hasMessages }
+    const at = { ...platform, directory, name: 'topics.json', missed }
     this.#file = new JsonFile(at, () => this.#render())
   }
 
@@ -92,7 +100,9 @@ export class TopicTable {
     const table = new TopicTable(options, platform)
     const json = await table.#file.load()
     if (json !== undefined) table.#adopt(json)
-    if (table.#addSystemTopics() || json === undefined) await table.#file.save()
+    const added = table.#addSystemTopics()
+    if (json === undefined) await table.#file.save()
+    else if (added) await table.#file.saveIfRoom()
     return table
   }
 

@@ -4,6 +4,7 @@ import type { CommitLog } from './commit-log.ts'
 import { exportsCrc } from './apache-files.ts'
 import type { ManifestFile } from './manifest.ts'
 import type { QueueTable } from './queue-table.ts'
+import { totalsOf } from './queue-totals.ts'
 import type { StoreOptions } from './store-options.ts'
 import type { CheckpointParticipant } from './topic-applier.ts'
 
@@ -22,6 +23,7 @@ export class Checkpointer {
   readonly #queues: QueueTable
   readonly #participants: readonly CheckpointParticipant[]
   readonly #appliedOffset: () => number
+  readonly #logMinOffset: () => number
   readonly #onFailed: (error: BrokerError) => void
   #generation: number
   #checkpointOffset: number
@@ -29,6 +31,8 @@ export class Checkpointer {
   #running: Promise<void> | undefined
   #timer: Timer | undefined
   #isStopped = false
+  /** Until then, in the clock's uptime, the checkpoint of a clean stop may write queues. */
+  #giveUpAtUptimeMs = Infinity
 
   constructor(parts: {
     platform: Platform
@@ -38,6 +42,8 @@ export class Checkpointer {
     queues: QueueTable
     participants: readonly CheckpointParticipant[]
     appliedOffset: () => number
+    /** First log offset that all queues know of. */
+    logMinOffset: () => number
     onFailed: (error: BrokerError) => void
     generation: number
     checkpointOffset: number
@@ -49,6 +55,7 @@ export class Checkpointer {
     this.#queues = parts.queues
     this.#participants = parts.participants
     this.#appliedOffset = parts.appliedOffset
+    this.#logMinOffset = parts.logMinOffset
     this.#onFailed = parts.onFailed
     this.#generation = parts.generation
     this.#checkpointOffset = parts.checkpointOffset
@@ -69,9 +76,13 @@ export class Checkpointer {
     this.#lookLater()
   }
 
-  /** No further checkpoint by itself; waits for one under way. */
-  async stop(): Promise<void> {
+  /**
+   * No further checkpoint by itself; one under way ends soon, or is given up. A last one is given
+   * up with `SHUTTING_DOWN` when queues are still to be written at `giveUpAtUptimeMs`.
+   */
+  async stop(giveUpAtUptimeMs: number): Promise<void> {
     this.#isStopped = true
+    this.#giveUpAtUptimeMs = giveUpAtUptimeMs
     this.#timer?.cancel()
     await this.#running?.catch(() => undefined)
   }
@@ -131,9 +142,10 @@ export class Checkpointer {
     for (const participant of this.#participants) {
       sections[participant.name] = participant.snapshot(appliedOffset)
     }
+    const queues = totalsOf(this.#queues.all(), this.#logMinOffset())
     // First: what a part writes over in its files may rest on a record of the log.
     await this.#log.sync()
-    await this.#writeQueues()
+    await this.#writeQueues(isCleanStop)
     for (const participant of this.#participants) await participant.write()
     if (this.#log.failure !== undefined) throw this.#log.failure
     const generation = this.#generation + 1
@@ -143,15 +155,22 @@ export class Checkpointer {
           exportsCrc: await exportsCrc(this.#platform.files, this.#options.directory),
         }
       : undefined
-    await this.#manifestFile.write({ generation, appliedOffset, cleanStop, sections })
+    await this.#manifestFile.write({ generation, appliedOffset, cleanStop, queues, sections })
     this.#generation = generation
     this.#checkpointOffset = appliedOffset
     for (const participant of this.#participants) await participant.committed()
   }
 
+  /** The older checkpoint stays good, and what was written so far need not be written again. */
+  #mustGiveUp(isCleanStop: boolean): boolean {
+    if (!isCleanStop) return this.#isStopped
+    return this.#platform.clock.uptimeMs() > this.#giveUpAtUptimeMs
+  }
+
   /** Each gives its handles back, also those opened by readers: there may be thousands. */
-  async #writeQueues(): Promise<void> {
+  async #writeQueues(isCleanStop: boolean): Promise<void> {
     for (const queue of this.#queues.all()) {
+      if (this.#mustGiveUp(isCleanStop)) throw new BrokerError('SHUTTING_DOWN')
       if (queue.isDurable) {
         await queue.closeHandles()
         continue

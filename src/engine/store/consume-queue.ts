@@ -90,6 +90,11 @@ export class ConsumeQueue {
     return this.#writtenCount + this.#tailCount
   }
 
+  /** Offset with which the first file begins; 0 when there is none. */
+  get firstFileOffset(): number {
+    return this.#segments.firstOffset / UNIT_BYTES
+  }
+
   /** Whether nothing is left to write or sync. */
   get isDurable(): boolean {
     return this.#tailCount === 0 && this.#syncedCount === this.#writtenCount
@@ -220,7 +225,8 @@ export class ConsumeQueue {
 
   /**
    * Finds how many units are there that belong to log offsets below `commitLogEnd`, and forgets
-   * the rest: recovery applies those again. Units that went bad in between become padding.
+   * the rest: recovery applies those again. Units that went bad in between become padding. To be
+   * followed by `trim`.
    */
   async load(known: KnownLog): Promise<void> {
     await this.#segments.load()
@@ -246,7 +252,6 @@ export class ConsumeQueue {
     this.#syncedCount = count
     this.nextOffset = count
     this.#minOffset = first
-    await this.trim(known.commitLogMin)
   }
 
   /** Behind the last true unit there is nothing, unless a unit has gone bad. */
@@ -279,7 +284,7 @@ export class ConsumeQueue {
       const place = unit.commitLogOffset(0)
       const isNamed = isBelow(unit, known.commitLogEnd) && unit.size(0) !== PADDING_SIZE
       if (!isNamed || place < known.commitLogMin) continue
-      if (!(await known.isRecordOf(place, this, next))) continue
+      if (!(await known.isRecordOf(unit, this, next))) continue
       known.log.error('units of a queue are damaged; their messages are passed over', undefined, {
         file: this.#segments.pathOf(this.#segments.baseOf(from * UNIT_BYTES)),
         topic: this.topic,
@@ -349,7 +354,7 @@ export class ConsumeQueue {
     if (!isBelow(unit, known.commitLogEnd)) return false
     if (unit.size(0) === PADDING_SIZE) return true
     const place = unit.commitLogOffset(0)
-    if (place >= known.commitLogMin) return known.isRecordOf(place, this, offset)
+    if (place >= known.commitLogMin) return known.isRecordOf(unit, this, offset)
     // Its record is gone from the log: then all that can be said is that places increase.
     if (offset * UNIT_BYTES === this.#segments.firstOffset) return true
     const before = await this.#readUnitsFromFile(offset - 1, 1)
@@ -414,9 +419,9 @@ export interface KnownLog {
   /** After a clean stop nothing lies behind the last true unit. */
   readonly isClean: boolean
   readonly log: Log
-  /** Tells whether the log record at `commitLogOffset` is message `queueOffset` of the queue. */
+  /** Tells whether the log record that `unit` names is message `queueOffset` of the queue. */
   readonly isRecordOf: (
-    commitLogOffset: number,
+    unit: UnitBlock,
     queue: ConsumeQueue,
     queueOffset: number,
   ) => Promise<boolean>

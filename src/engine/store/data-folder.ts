@@ -3,6 +3,7 @@ import {
   makeDurableDirectory,
   type Platform,
 } from '../../core/platform/index.ts'
+import { checkNeverOurs } from './lost-manifest.ts'
 import { type Manifest, ManifestFile } from './manifest.ts'
 import { SegmentFiles } from './segment-files.ts'
 import type { StoreOptions } from './store-options.ts'
@@ -13,7 +14,7 @@ export interface DataFolder {
   /** Of the commit log; not looked at yet beyond their names. */
   readonly segments: SegmentFiles
   readonly manifestFile: ManifestFile
-  /** What the last checkpoint says; `undefined` in a new folder. */
+  /** What the last checkpoint says; `undefined` in a new folder, or another broker's. */
   readonly manifest: Manifest | undefined
 }
 
@@ -43,7 +44,9 @@ export async function openDataFolder(
     })
     await segments.load()
     const manifestFile = new ManifestFile(files, `${directory}/orrery`, platform.log)
-    return { lock, segments, manifestFile, manifest: await manifestFile.read() }
+    const manifest = await manifestFile.read()
+    if (manifest === undefined) await checkNeverOurs(files, directory, platform.log)
+    return { lock, segments, manifestFile, manifest }
   } catch (error) {
     await lock.release()
     throw error

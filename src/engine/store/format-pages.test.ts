@@ -24,6 +24,7 @@ const MANIFEST: Manifest = {
   generation: 3,
   appliedOffset: 12_345,
   cleanStop: { endOffset: 12_345, exportsCrc: 305_419_896 },
+  queues: { queueCount: 2, unitCount: 60, firstUnitCount: 0, logMinOffset: 0 },
   sections: { levels: { offsets: { 1: 7 } } },
 }
 
@@ -71,7 +72,8 @@ describe('docs/formats/manifest.md', () => {
   })
 
   test('is true of a manifest of an earlier build', () => {
-    expect(decodeManifest(golden('manifest-v1.bin'))).toEqual(MANIFEST)
+    const { queues: _, ...earlier } = MANIFEST
+    expect(decodeManifest(golden('manifest-v1.bin'))).toEqual(earlier)
   })
 })
 

@@ -1,6 +1,8 @@
 import { assert, BrokerError, crc32, readInt64Loose, writeInt64 } from '../../core/base/index.ts'
 import { type Files, type Log, readWholeFile } from '../../core/platform/index.ts'
+import { TIMER_TOPIC } from '../../model/message/index.ts'
 import { ManifestFields } from './manifest-fields.ts'
+import { type QueueTotals, queueTotalsOf } from './queue-totals.ts'
 
 /**
  * The manifest: one snapshot of how far everything is durable, in two copies: a torn write, or a
@@ -13,6 +15,8 @@ export interface Manifest {
   readonly appliedOffset: number
   /** Set by a clean stop: lets a start see whether Apache had the folder open meanwhile. */
   readonly cleanStop: CleanStop | undefined
+  /** What the queues' files hold up to R; missing in a manifest of an older version. */
+  readonly queues?: QueueTotals | undefined
   /** One entry per participant (levels, ladder, parked), in a shape of its own. */
   readonly sections: Readonly<Record<string, unknown>>
 }
@@ -37,6 +41,11 @@ const AT_RESERVED = 24
 const AT_HEADER_CRC = 28
 assert(AT_HEADER_CRC + 4 === HEADER_BYTES, 'the fields must fill the header exactly')
 
+/** What to do where no copy can be read. */
+export const MANIFEST_HINT: string =
+  'put orrery/ back as it was, from a copy of the folder; to go on without the messages that ' +
+  `wait, move orrery/ and consumequeue/${TIMER_TOPIC} away`
+
 const COPIES = ['manifest-a', 'manifest-b'] as const
 
 export function encodeManifest(manifest: Manifest): Buffer {
@@ -44,6 +53,7 @@ export function encodeManifest(manifest: Manifest): Buffer {
     JSON.stringify({
       appliedOffset: manifest.appliedOffset,
       cleanStop: manifest.cleanStop,
+      queues: manifest.queues,
       sections: manifest.sections,
     }),
   )
@@ -83,6 +93,7 @@ export function decodeManifest(bytes: Buffer): Manifest | undefined {
     generation: readInt64Loose(bytes, AT_GENERATION),
     appliedOffset: payload.count('appliedOffset'),
     cleanStop: payload.has('cleanStop') ? cleanStopOf(payload.object('cleanStop')) : undefined,
+    ...(payload.has('queues') ? { queues: queueTotalsOf(payload.object('queues')) } : {}),
     sections: payload.object('sections').values(),
   }
 }
@@ -138,7 +149,11 @@ export class ManifestFile {
     const isNewerA = (a?.generation ?? 0) >= (b?.generation ?? 0)
     const newest = isNewerA ? (a ?? b) : b
     if (newest === undefined && damaged === COPIES.length) {
-      throw new BrokerError('STORE_DAMAGED', { file: `${this.#directory}/manifest-a and -b` })
+      throw new BrokerError('STORE_DAMAGED', {
+        file: `${this.#directory}/manifest-a and -b`,
+        reason: 'neither is whole',
+        hint: MANIFEST_HINT,
+      })
     }
     if (newest !== undefined && a?.generation !== b?.generation) {
       this.#isFirstNewer = isNewerA

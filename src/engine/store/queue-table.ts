@@ -6,13 +6,13 @@ import type { TopicApplier } from './topic-applier.ts'
 /** All consume queues, by topic and number. */
 export class QueueTable {
   readonly #files: Files
-  readonly #directory: string
+  readonly directory: string
   readonly #topics = new Map<string, (ConsumeQueue | undefined)[]>()
   readonly #appliers: ReadonlyMap<string, TopicApplier>
 
   constructor(files: Files, directory: string, appliers: ReadonlyMap<string, TopicApplier>) {
     this.#files = files
-    this.#directory = directory
+    this.directory = directory
     this.#appliers = appliers
   }
 
@@ -31,7 +31,7 @@ export class QueueTable {
     if (queue === undefined) {
       queue = new ConsumeQueue({
         files: this.#files,
-        root: this.#directory,
+        root: this.directory,
         topic,
         queueId,
         applier: this.#appliers.get(topic),
@@ -63,8 +63,8 @@ export class QueueTable {
 
   /** Makes a queue for every folder found. */
   async discover(): Promise<void> {
-    for (const topic of await this.#files.list(this.#directory)) {
-      for (const name of await this.#files.list(`${this.#directory}/${topic}`)) {
+    for (const topic of await this.#files.list(this.directory)) {
+      for (const name of await this.#files.list(`${this.directory}/${topic}`)) {
         if (/^\d{1,6}$/.test(name)) this.get(topic, Number(name))
       }
     }

@@ -13,9 +13,11 @@ import {
   SYS_FLAG,
   tagsCodeOf,
 } from '../../model/message/index.ts'
-import type { ConsumeQueue } from './consume-queue.ts'
+import type { ConsumeQueue, UnitBlock } from './consume-queue.ts'
+import { isZeroBetween } from './log-presence.ts'
 import { scanLog, type ScanResult } from './log-scan.ts'
 import type { QueueTable } from './queue-table.ts'
+import { lacks, type QueueTotals, totalsOf } from './queue-totals.ts'
 import { RECORD_BYTES_MAX } from './record-limit.ts'
 import type { SegmentFiles } from './segment-files.ts'
 import type { StoreOptions } from './store-options.ts'
@@ -41,6 +43,8 @@ export interface RecoveryParts {
   readonly recordAppliers: readonly RecordApplier[]
   /** The last stop was clean, and ours. */
   readonly isClean: boolean
+  /** Of the queues at the last checkpoint; `undefined` when it does not say. */
+  readonly totals: QueueTotals | undefined
   /** Told of each published record found: that timer has fired. */
   readonly published: (timerId: number) => void
 }
@@ -59,36 +63,121 @@ export interface KnownOffsets {
  *
  * @throws BrokerError `STORE_DAMAGED` when the log ends before what the last checkpoint knew
  */
-export async function recover(parts: RecoveryParts, known: KnownOffsets): Promise<ScanResult> {
+export async function recover(parts: RecoveryParts, asked: KnownOffsets): Promise<Recovered> {
   const { segments, platform } = parts
-  const fromOffset = scanStart(parts, known)
-  if (fromOffset > segments.endOffset) {
+  if (scanStart(parts, asked) > segments.endOffset) {
     throw new BrokerError('STORE_DAMAGED', {
       directory: segments.directory,
       endOffset: segments.endOffset,
-      checkpointOffset: fromOffset,
-      reason: 'the end of the commit log is missing',
+      queuesOffset: asked.queues,
+      reason: 'the end of the commit log is missing: its queues know of more',
     })
   }
-  for (const queue of parts.queues.all()) {
-    await queue.load({
-      commitLogMin: segments.firstOffset,
-      commitLogEnd: known.queues,
-      isClean: parts.isClean,
-      log: platform.log,
-      isRecordOf: (offset, candidate, queueOffset) =>
-        isRecordOf(parts, offset, { queue: candidate, queueOffset }),
-    })
-  }
+  tellOfMissingStart(parts)
+  const known = await loadQueues(parts, asked)
   await completeQueues(parts, known)
+  for (const queue of parts.queues.all()) await queue.trim(segments.firstOffset)
+  const fromOffset = scanStart(parts, known)
+  const visitor = new ApplyAgain(parts, known)
   const result = await scanLog(segments, fromOffset, {
-    visitor: new ApplyAgain(parts, known),
+    visitor,
     log: platform.log,
     recordBytesMax: RECORD_BYTES_MAX,
   })
-  if (!segments.isEmpty) await segments.cut(result.endOffset)
-  if (!parts.isClean) await writeAgain(parts, fromOffset, result.endOffset)
-  return result
+  if (known !== asked) tellOfLost(parts, visitor.newUnitCount)
+  const endOffset = Math.max(result.endOffset, atLeast(parts, asked, result.endOffset))
+  if (!segments.isEmpty) await segments.cut(endOffset)
+  if (!parts.isClean) await writeAgain(parts, fromOffset, endOffset)
+  return { ...result, endOffset, fromOffset }
+}
+
+/** What a recovery has found, and from where on it has read the log. */
+export interface Recovered extends ScanResult {
+  readonly fromOffset: number
+}
+
+/**
+ * Finds what the queues' files know. When they hold less than the last checkpoint knew, some are
+ * missing, and which is not known: then all are built again from the first record of the log.
+ */
+async function loadQueues(parts: RecoveryParts, known: KnownOffsets): Promise<KnownOffsets> {
+  const { segments, queues, totals } = parts
+  await loadUnits(parts, known.queues, parts.isClean)
+  if (totals === undefined) return known
+  const found = totalsOf(queues.all(), segments.firstOffset)
+  if (!lacks(found, totals)) return known
+  parts.platform.log.warn(
+    'files of queues are missing, or what was in them; all queues are built again from the log',
+    {
+      directory: queues.directory,
+      queues: found.queueCount,
+      expectedQueues: totals.queueCount,
+      units: found.unitCount - found.firstUnitCount,
+      expectedUnits: totals.unitCount - totals.firstUnitCount,
+      fromOffset: segments.firstOffset,
+    },
+  )
+  await loadUnits(parts, segments.firstOffset, false)
+  return { queues: segments.firstOffset, participants: known.participants }
+}
+
+async function loadUnits(
+  parts: RecoveryParts,
+  commitLogEnd: number,
+  isClean: boolean,
+): Promise<void> {
+  for (const queue of parts.queues.all()) {
+    await queue.load({
+      commitLogMin: parts.segments.firstOffset,
+      commitLogEnd,
+      isClean,
+      log: parts.platform.log,
+      isRecordOf: (unit, candidate, queueOffset) =>
+        isRecordOf(parts, unit, { queue: candidate, queueOffset }),
+    })
+  }
+}
+
+/** After a clean stop the log begins where it began then; else retention may have been at work. */
+function tellOfMissingStart(parts: RecoveryParts): void {
+  const { segments, totals } = parts
+  if (!parts.isClean || totals === undefined || segments.isEmpty) return
+  const { logMinOffset } = totals
+  if (logMinOffset >= segments.firstOffset) return
+  parts.platform.log.error('the beginning of the commit log is missing', undefined, {
+    file: segments.pathOf(segments.baseOf(logMinOffset)),
+    fromOffset: logMinOffset,
+    toOffset: segments.firstOffset,
+  })
+}
+
+/** After all queues were built again: what the log no longer has is lost to them. */
+function tellOfLost(parts: RecoveryParts, newUnitCount: number): void {
+  const { totals, queues, segments } = parts
+  const { queueCount, unitCount } = totalsOf(queues.all(), segments.firstOffset)
+  if (totals === undefined || unitCount - newUnitCount >= totals.unitCount) return
+  parts.platform.log.error(
+    'queues are not what they were: the log no longer has what was in them; they begin anew',
+    undefined,
+    {
+      directory: queues.directory,
+      queues: queueCount,
+      expectedQueues: totals.queueCount,
+      missingUnits: totals.unitCount - (unitCount - newUnitCount),
+    },
+  )
+}
+
+/** The log was there up to the last checkpoint: what is damaged at its end is not written over. */
+function atLeast(parts: RecoveryParts, known: KnownOffsets, endOffset: number): number {
+  const { segments } = parts
+  if (endOffset >= known.participants || segments.isEmpty) return endOffset
+  parts.platform.log.error('the end of the commit log is damaged', undefined, {
+    file: segments.pathOf(segments.baseOf(endOffset)),
+    fromOffset: endOffset,
+    toOffset: known.participants,
+  })
+  return known.participants
 }
 
 /**
@@ -151,21 +240,30 @@ export async function offsetKnownToQueues(
 
 async function isRecordOf(
   parts: RecoveryParts,
-  commitLogOffset: number,
-  unit: { queue: ConsumeQueue; queueOffset: number },
+  unit: UnitBlock,
+  place: { queue: ConsumeQueue; queueOffset: number },
 ): Promise<boolean> {
+  const commitLogOffset = unit.commitLogOffset(0)
   const head = Buffer.alloc(4)
   if ((await parts.segments.read(head, commitLogOffset)) < head.length) return false
   const size = recordSize(head, 0)
+  if (size === 0) return isZeroed(parts, unit)
   if (size <= 0 || size > RECORD_BYTES_MAX) return false
   const record = Buffer.alloc(size)
   const got = await parts.segments.read(record, commitLogOffset)
   if (checkRecord(record, 0, got).kind !== 'record') return true // damaged, yet the unit may be right
   return (
-    recordTopic(record, 0) === unit.queue.topic &&
-    recordQueueId(record, 0) === unit.queue.queueId &&
-    recordQueueOffset(record, 0) === unit.queueOffset
+    recordTopic(record, 0) === place.queue.topic &&
+    recordQueueId(record, 0) === place.queue.queueId &&
+    recordQueueOffset(record, 0) === place.queueOffset
   )
+}
+
+/** Where the log was filled with zeros the unit may be right: its number must not be given again. */
+async function isZeroed(parts: RecoveryParts, unit: UnitBlock): Promise<boolean> {
+  const from = unit.commitLogOffset(0)
+  const size = unit.size(0)
+  return size <= RECORD_BYTES_MAX && isZeroBetween(parts.segments, from, from + size)
 }
 
 /** Whether a record needs a unit, or its queue has it. */
@@ -173,6 +271,8 @@ type NeedsUnit = (record: Readonly<AppliedRecord>) => boolean
 
 /** Applies each record as it was applied when it was new, and notes what has fired. */
 class ApplyAgain {
+  /** Units made of records that are behind the last checkpoint. */
+  newUnitCount = 0
   readonly #parts: RecoveryParts
   readonly #known: KnownOffsets
   readonly #needsUnit: NeedsUnit
@@ -226,6 +326,7 @@ class ApplyAgain {
     if (queueOffset > queue.nextOffset) this.#passGap(queue, record)
     queue.appendUnit(commitLogOffset, record.sizeBytes, record.tagsCode)
     queue.nextOffset = queueOffset + 1
+    if (commitLogOffset >= this.#known.participants) this.newUnitCount++
   }
 
   passedOver(isUnwritten: boolean): void {

@@ -27,8 +27,7 @@ export class Retention {
   readonly #fences: readonly RetentionFence[]
   readonly #trimListeners: readonly TrimListener[]
   readonly #looking: RepeatedWork
-  /** First log offset that the queues know of; `undefined` before the first look. */
-  #trimmedTo: number | undefined
+  #trimmedTo: number
 
   constructor(parts: {
     platform: Platform
@@ -44,7 +43,13 @@ export class Retention {
     this.#queues = parts.queues
     this.#fences = parts.fences
     this.#trimListeners = parts.trimListeners
+    this.#trimmedTo = parts.segments.firstOffset
     this.#looking = new RepeatedWork(parts.platform, LOOK_MS, () => this.#look())
+  }
+
+  /** First log offset that all queues know of; the log may begin later already. */
+  get trimmedTo(): number {
+    return this.#trimmedTo
   }
 
   start(): void {
@@ -65,7 +70,6 @@ export class Retention {
   }
 
   async #clean(): Promise<void> {
-    this.#trimmedTo ??= this.#segments.firstOffset
     const oldestMs = this.#platform.clock.timeMs() - this.#retentionMs
     const fence = Math.min(...(await Promise.all(this.#fences.map(async offset => offset()))))
     for (const base of [...this.#segments.bases].slice(1)) {

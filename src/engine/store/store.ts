@@ -14,18 +14,13 @@ import { CommitLog } from './commit-log.ts'
 import type { ConsumeQueue } from './consume-queue.ts'
 import { type DataFolder, openDataFolder } from './data-folder.ts'
 import { isForeignFolder } from './foreign-folder.ts'
+import { checkLogPresence } from './log-presence.ts'
 import type { Manifest, ManifestFile } from './manifest.ts'
 import { offsetByTime, storeTimeOf } from './offset-by-time.ts'
 import { type QueueRead, type QueueReadRequest, readQueue } from './queue-reader.ts'
 import { QueueTable } from './queue-table.ts'
 import { readRecord } from './record-reader.ts'
-import {
-  checkSegmentLength,
-  offsetKnownToQueues,
-  recover,
-  type RecoveryParts,
-  scanStart,
-} from './recovery.ts'
+import { checkSegmentLength, offsetKnownToQueues, recover, type RecoveryParts } from './recovery.ts'
 import { RepeatedWork } from './repeated-work.ts'
 import { Retention, type RetentionFence, type TrimListener } from './retention.ts'
 import type { SegmentFiles } from './segment-files.ts'
@@ -34,6 +29,14 @@ import type { StoreOptions } from './store-options.ts'
 import type { CheckpointParticipant, RecordApplier, TopicApplier } from './topic-applier.ts'
 
 const TAIL_LOOK_MS = 100
+/**
+ * Of a stop, from `prepareStop` on: what queues have not written by then is built again at the next
+ * start. A process that is told to end has 5 s.
+ */
+const STOP_QUEUES_MS = 2_500
+const NO_TIME =
+  'stopped without a last checkpoint, since too many queues had something to write; ' +
+  'the log has it all, and the next start builds them from there'
 
 /**
  * What is on disk: the commit log, the consume queues built from it, and the manifest that says
@@ -69,6 +72,7 @@ export class Store {
   #generation: number
   #isForeign = false
   #isStopping = false
+  #stoppingSinceUptimeMs = 0
   #isStopped = false
 
   private constructor(options: StoreOptions, platform: Platform, folder: DataFolder) {
@@ -121,6 +125,11 @@ export class Store {
     if (parts.isCongested !== undefined) this.#congestion.push(parts.isCongested)
   }
 
+  /** Whether there is a commit log. */
+  get hasMessages(): boolean {
+    return !this.#segments.isEmpty
+  }
+
   /** True when Apache had the folder open since our last stop: its own files win. */
   get isForeign(): boolean {
     return this.#isForeign
@@ -161,23 +170,25 @@ export class Store {
       participants: this.#participants,
       recordAppliers: this.#recordAppliers,
       isClean: this.isClean,
+      totals: manifest?.queues,
       published,
     }
     await checkSegmentLength(parts)
+    const applied = manifest?.appliedOffset ?? 0
+    await checkLogPresence({ files, segments: this.#segments, log: this.#platform.log }, applied)
     await this.#segments.completeLengths()
     await this.#segments.syncNames()
     await this.#queues.discover()
     const isAborted = await hasAbortFile(files, directory)
-    const applied = manifest?.appliedOffset ?? 0
     const queues = this.#isForeign
       ? await offsetKnownToQueues(parts, isAborted)
       : Math.max(applied, this.#segments.firstOffset)
     // Without a manifest the participants are empty: what is new to the queues is new to them.
     const known = { queues, participants: manifest === undefined ? queues : applied }
-    await writeAbortFile(files, directory)
+    if (!isAborted) await writeAbortFile(files, directory)
     await this.#forgetCleanStop()
     const result = await recover(parts, known)
-    const fromOffset = scanStart(parts, known)
+    const { fromOffset } = result
     this.#begin(result.endOffset, fromOffset)
     this.#platform.log.info('recovered', {
       fromOffset,
@@ -214,6 +225,7 @@ export class Store {
 
   /** The end is near: whoever waits for a full disk to have room again gives up from now on. */
   prepareStop(): void {
+    if (!this.#isStopping) this.#stoppingSinceUptimeMs = this.#platform.clock.uptimeMs()
     this.#isStopping = true
     if (this.#log?.isFull === true) this.#waiters.rejectAll(this.#fullError())
   }
@@ -239,7 +251,9 @@ export class Store {
       await removeAbortFile(this.#platform.files, this.#options.directory)
     } catch (error) {
       if (!(error instanceof BrokerError)) throw error
-      this.#platform.log.error('stopped without a last checkpoint; the log has it all', error)
+      const { log: lines } = this.#platform
+      if (error.code === 'SHUTTING_DOWN') lines.warn(NO_TIME)
+      else lines.error('stopped without a last checkpoint; the log has it all', error)
     } finally {
       await this.#giveBack()
     }
@@ -260,7 +274,7 @@ export class Store {
     await this.#space.stop()
     await this.#tailWriting.stop()
     await this.#retention?.stop()
-    await this.#checkpointer?.stop()
+    await this.#checkpointer?.stop(this.#stoppingSinceUptimeMs + STOP_QUEUES_MS)
   }
 
   async #giveBack(): Promise<void> {
@@ -428,6 +442,15 @@ export class Store {
     })
     this.#log = log
     this.#applier.begin(log, endOffset)
+    const retention = new Retention({
+      platform: this.#platform,
+      retentionMs: this.#options.retentionMs,
+      segments: this.#segments,
+      queues: this.#queues,
+      fences: [() => this.checkpointOffset, ...this.#fences],
+      trimListeners: this.#trimListeners,
+    })
+    this.#retention = retention
     this.#checkpointer = new Checkpointer({
       platform: this.#platform,
       options: this.#options,
@@ -436,18 +459,10 @@ export class Store {
       queues: this.#queues,
       participants: this.#participants,
       appliedOffset: () => this.appliedOffset,
+      logMinOffset: () => retention.trimmedTo,
       onFailed: error => log.fail(error),
       generation: this.#generation,
       checkpointOffset,
-    })
-    const checkpointer = this.#checkpointer
-    this.#retention = new Retention({
-      platform: this.#platform,
-      retentionMs: this.#options.retentionMs,
-      segments: this.#segments,
-      queues: this.#queues,
-      fences: [() => checkpointer.checkpointOffset, ...this.#fences],
-      trimListeners: this.#trimListeners,
     })
   }
 

@@ -30,6 +30,8 @@ export interface ChunkFind {
 /** Finds messages in chunks by their timer ids: a read or two each. */
 export class ChunkSearch {
   readonly #log: Log
+  /** Indexes that are being made: many may ask for one at once. */
+  readonly #making = new Map<Chunk, Promise<ChunkIndex>>()
 
   constructor(log: Log) {
     this.#log = log
@@ -38,7 +40,7 @@ export class ChunkSearch {
   /** Looks behind what is done with in the chunk. */
   async find(chunk: Chunk, ref: TimerRef): Promise<ChunkFind | undefined> {
     if (ref.deliverTimeMs < chunk.dueMinMs || ref.deliverTimeMs > chunk.dueMaxMs) return undefined
-    const index = chunk.index ?? (await this.#makeIndex(chunk))
+    const index = chunk.index ?? (await this.#indexOf(chunk))
     for (const stretch of index.stretchesOf(ref.timerId)) {
       if (stretch.to <= chunk.doneBytes) continue
       const found = await this.#findIn(chunk, stretch, ref)
@@ -65,6 +67,15 @@ export class ChunkSearch {
       position = await readChunk(chunk, range, { visitor, log: this.#log })
     }
     return found[0]
+  }
+
+  #indexOf(chunk: Chunk): Promise<ChunkIndex> {
+    let making = this.#making.get(chunk)
+    if (making === undefined) {
+      making = this.#makeIndex(chunk).finally(() => this.#making.delete(chunk))
+      this.#making.set(chunk, making)
+    }
+    return making
   }
 
   /** After a start: reads the whole chunk once. What is appended meanwhile is read too. */

@@ -185,6 +185,8 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     const known = ladderSectionOf(section)
     await this.#table.makeDirectories()
     await this.#table.load(known.partitions, known.nextChunkNumber)
+    // Without a manifest nobody knows what may go.
+    if (section !== undefined) await this.#table.removeUnnamed()
     this.#ahead.load(known.firedAhead)
     for (const place of late) {
       this.#window.add({

@@ -104,10 +104,9 @@ export class PartitionTable {
     await files.syncDirectory(this.#directory)
   }
 
-  /** Opens what a manifest names, and removes what it does not. */
+  /** Opens what a manifest names. */
   async load(sections: readonly PartitionSection[], nextChunkNumber: number): Promise<void> {
     this.#nextChunkNumber = nextChunkNumber
-    const named = new Set<string>()
     for (const section of sections) {
       const rung = rungNamed(section.rung)
       if (rung === undefined) {
@@ -117,16 +116,16 @@ export class PartitionTable {
       partition.isSplit = section.isSplit
       for (const chunkSection of section.chunks) {
         const path = this.#path(partition, chunkSection.number)
-        named.add(path)
         const place = { path, section: chunkSection }
         partition.addChunk(await Chunk.load(this.#platform, this.#pool, place), undefined)
       }
     }
-    await this.#removeUnnamed(named)
   }
 
-  async #removeUnnamed(named: ReadonlySet<string>): Promise<void> {
+  /** Removes what the manifest did not name; right after `load`. */
+  async removeUnnamed(): Promise<void> {
     const { files } = this.#platform
+    const named = new Set(this.chunks().map(chunk => chunk.file.path))
     for (const rung of rungs) {
       const directory = this.#rungDirectory(rung)
       for (const name of await files.list(directory)) {

@@ -126,7 +126,9 @@ export class ParkedStore implements CheckpointParticipant {
       this.#gone.set(chunk.number, new Set(chunkSection.gone))
       await this.#loadChunk(chunk, nowMs, waiting)
     }
-    for (const name of await files.list(this.#directory)) {
+    // Without a manifest nobody knows what may go.
+    const names = section === undefined ? [] : await files.list(this.#directory)
+    for (const name of names) {
       const path = `${this.#directory}/${name}`
       if (!named.has(path)) await files.remove(path)
     }
