@@ -5,12 +5,13 @@ import { parseArgs } from 'node:util'
 
 import { backlog } from './backlog.ts'
 import { type Benchmark, type Options, UsageError, type Values } from './benchmark.ts'
+import { herd } from './herd.ts'
 import { lateness } from './lateness.ts'
 import { findOrload } from './orload.ts'
 import { makeResult, printResult, recordResult } from './result.ts'
 import { send } from './send.ts'
 
-const BENCHMARKS: readonly Benchmark[] = [send, lateness, backlog]
+const BENCHMARKS: readonly Benchmark[] = [send, lateness, herd, backlog]
 const PLACE = /^--(?:orload|directory)(?:=|$)/
 const PLACE_THEN_VALUE = /^--(?:orload|directory)$/
 const OUTPUT_DIRECTORY = '.cache/bench-output'

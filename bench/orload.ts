@@ -69,10 +69,10 @@ interface Cpu {
   readonly broker_anon_mb?: number
 }
 
-/** Runs `send` or `both` to its end. */
+/** Runs `send`, `both` or `burst` to its end. */
 export async function runOrload(
   orload: string,
-  command: 'send' | 'both',
+  command: 'send' | 'both' | 'burst',
   flags: Readonly<Record<string, string | number>>,
 ): Promise<OrloadReport> {
   return JSON.parse(await lastLine(orload, [command, ...flagList(flags)]))
