@@ -1,6 +1,6 @@
 import { checkAllDelivered, checkNothingLeft } from './checks.ts'
 import { operate, operateAs } from './operations.ts'
-import type { Send } from './ledger.ts'
+import { isCancelled, type Send } from './ledger.ts'
 import type { Bug } from './setting.ts'
 import { Simulation, TOPICS } from './simulation.ts'
 import { Violation } from './violation.ts'
@@ -101,6 +101,9 @@ async function deliverAll(simulation: Simulation): Promise<void> {
     failIfUnhandled()
     const { waitingCount, parkedCount } = simulation.process.engine.timers.statistics()
     const waiting = simulation.ledger.waiting().filter(send => !send.isDamaged)
+    // What is on its way to a slow disk is known to nobody yet.
+    const { store } = simulation.process.engine
+    if (store.appliedOffset < store.endOffset) continue
     if (waitingCount + parkedCount === 0 && waiting.length === 0) return
     if (waitingCount + parkedCount === 0) break
     if (parkedCount > 0) await simulation.pass(10_000)
@@ -123,7 +126,8 @@ function nextStepMs({ nowMs, ledger }: Simulation, waiting: readonly Send[]): nu
   const isOverdue = waiting.some(send => send.deliverTimeMs < nowMs - LATE_MS)
   if (isOverdue) return HOUR_MS
   // Also what nobody was told of may be there.
-  const unseen = [...ledger.sends.values()].filter(({ place }) => place === undefined)
+  const sends = [...ledger.sends.values()]
+  const unseen = sends.filter(send => send.place === undefined && !isCancelled(send))
   const all = unseen.flatMap(({ deliverTimeMs, moves }) => [deliverTimeMs, ...moves.mayBeDueMs])
   const dues = all.filter(dueMs => dueMs > nowMs)
   const sorted = dues.toSorted((a, b) => a - b)

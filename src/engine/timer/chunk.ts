@@ -276,7 +276,8 @@ export class Chunk {
     this.#removedTakenCount += removedCount
     if (position < this.file.sizeBytes) return { count, removedCount, lostCount: 0 }
     const damagedCount = this.#count - this.#takenCount
-    const damagedRemovedCount = this.#removedCount - this.#removedTakenCount
+    // A checkpoint that failed may have left marks that the manifest does not count.
+    const damagedRemovedCount = Math.max(0, this.#removedCount - this.#removedTakenCount)
     this.#takenCount = this.#count
     this.#removedTakenCount = this.#removedCount
     return {

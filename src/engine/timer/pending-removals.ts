@@ -71,13 +71,9 @@ export class PendingRemovals {
     }
   }
 
-  /**
-   * It is durable and carried out. A message that is claimed asks once more before it is delivered,
-   * and whoever delivers it forgets this then.
-   */
-  applied(pending: PendingRemoval, isClaimed: boolean): void {
+  /** It is durable and carried out. */
+  applied(pending: PendingRemoval): void {
     pending.isApplied = true
-    if (isClaimed) return
     if (this.#observerCount === 0) this.forget(pending.timerId)
     else this.#forgettable.push(pending.timerId)
   }

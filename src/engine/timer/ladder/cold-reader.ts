@@ -66,6 +66,8 @@ export class ColdReader {
 
   async #readParked(claim: Claim): Promise<void> {
     const record = await this.#parked.readLate(claim.timerId)
+    // Removed meanwhile: nobody needs it.
+    if (claim.isRemoved) return
     assert(record !== undefined, 'what is kept late has a place')
     claim.cold = record
   }

@@ -123,6 +123,11 @@ export class Firing {
     return this.#claimed().some(claim => claim.timerId === timerId && !claim.isRemoved)
   }
 
+  /** A claimed message was removed: it is passed over, and not read before. */
+  removeClaimed(timerId: number): void {
+    for (const claim of this.#claimed()) if (claim.timerId === timerId) claim.isRemoved = true
+  }
+
   /** How many are claimed and not delivered. */
   get claimedCount(): number {
     return this.#claimed().length

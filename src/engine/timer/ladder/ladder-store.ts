@@ -273,7 +273,8 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
       return
     }
     this.#remove(timerId, removal, pending.place)
-    this.#removals.applied(pending, this.#firing.isClaimed(timerId))
+    this.#firing.removeClaimed(timerId)
+    this.#removals.applied(pending)
   }
 
   #remove(timerId: number, removal: Removal, place: WaitingPlace): void {
