@@ -34,10 +34,6 @@ export class PendingRemovals {
   /** Applied while somebody was observing. */
   #forgettable: number[] = []
 
-  get count(): number {
-    return this.#byId.size
-  }
-
   find(timerId: number): PendingRemoval | undefined {
     return this.#byId.size === 0 ? undefined : this.#byId.get(timerId)
   }

@@ -186,9 +186,13 @@ export class ParkedStore implements CheckpointParticipant {
     return undefined
   }
 
-  /** The accept record of a message that `find` has found. */
-  read(place: ParkedPlace): Promise<Buffer> {
-    return this.#read(place)
+  /** The accept record of a message that waits here. */
+  async read(place: ParkedPlace): Promise<Buffer> {
+    const chunk = this.#chunks.get(place.chunkNumber)
+    assert(chunk !== undefined, 'a parked message has a chunk')
+    const record = Buffer.allocUnsafe(place.recordBytes)
+    await chunk.file.read(record, timerRecordStart(place.position))
+    return record
   }
 
   /** The message is done with; does nothing when it does not wait here. */
@@ -203,7 +207,7 @@ export class ParkedStore implements CheckpointParticipant {
   /** The accept record of a message kept with `keepLate`. */
   async readLate(timerId: number): Promise<Buffer | undefined> {
     const place = this.#late.get(timerId)
-    return place === undefined ? undefined : this.#read(place)
+    return place === undefined ? undefined : this.read(place)
   }
 
   async prepare(): Promise<void> {
@@ -335,14 +339,6 @@ export class ParkedStore implements CheckpointParticipant {
     if (this.#open === chunk) this.#open = undefined
   }
 
-  async #read(place: ParkedPlace): Promise<Buffer> {
-    const chunk = this.#chunks.get(place.chunkNumber)
-    assert(chunk !== undefined, 'a parked message has a chunk')
-    const record = Buffer.allocUnsafe(place.recordBytes)
-    await chunk.file.read(record, timerRecordStart(place.position))
-    return record
-  }
-
   async #retryAll(): Promise<void> {
     for (const [topic, queue] of this.#refused) {
       if (this.#isPaused || this.#isStopped) break
@@ -380,7 +376,7 @@ export class ParkedStore implements CheckpointParticipant {
       const isRemoved = this.#recovered.take(place.timerId) !== undefined
       const isDone = this.#fired.take(place.timerId) || isRemoved
       if (!isDone) {
-        const record = await this.#read(place)
+        const record = await this.read(place)
         // Removed while it was read, or decided to be: then it is looked at again later.
         if (queue.first()?.timerId !== place.timerId) continue
         if (this.#removals.find(place.timerId) !== undefined) return
