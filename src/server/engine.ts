@@ -5,10 +5,13 @@ import {
   BrokerDueSink,
   ClientRegistry,
   ConsumerOffsets,
+  FORECAST_STEPS_MAX,
   GroupTable,
   MessagePut,
+  PAGE_SIZE_MAX,
   PullService,
   QueueLocks,
+  ScheduledLists,
   ScheduledMessages,
   Statistics,
   TopicTable,
@@ -23,6 +26,9 @@ export const REGION_ID = 'DefaultRegion'
 
 /** Room in a record beside the body: properties, topic, fixed fields, written with a margin. */
 const RECORD_OVERHEAD_BYTES = 128 * 1024
+
+/** Read in some 20 ms, in turns with other work. */
+const LIST_STEP_BYTES = 16 * 1024 * 1024
 
 /** Everything of a broker that needs no socket: store, timers, and what is done with messages. */
 export interface Engine {
@@ -115,7 +121,7 @@ async function recoverEngine(parts: EngineParts): Promise<Engine> {
     random,
     storeHost,
   })
-  const scheduled = scheduledMessages(parts, { timers, messageIndex }, levelsMs)
+  const scheduled = schedulePort(parts, { timers, messageIndex }, levelsMs)
   await store.start()
   timers.start()
   broker.start()
@@ -143,20 +149,39 @@ async function openMessageIndex(parts: EngineParts): Promise<MessageIndex | unde
   return index
 }
 
-function scheduledMessages(
+/** What users do with waiting messages: each thing where its rule is. */
+function schedulePort(
   { options, platform, storeHost, store }: EngineParts,
   { timers, messageIndex }: Pick<Engine, 'timers' | 'messageIndex'>,
   levelsMs: readonly number[],
-): ScheduledMessages {
-  return new ScheduledMessages({
+): SchedulePort {
+  const { clock } = platform
+  const { brokerName } = options
+  const { delayMsMax } = options.timer
+  const messages = new ScheduledMessages({
     timers,
     store,
-    clock: platform.clock,
-    brokerName: options.brokerName,
+    clock,
+    brokerName,
     storeHost,
-    limits: { delayMsMax: options.timer.delayMsMax, levelsMs },
+    limits: { delayMsMax, levelsMs },
     index: messageIndex,
   })
+  const lists = new ScheduledLists({ timers, clock, brokerName })
+  return {
+    cancel: ref => messages.cancel(ref),
+    move: (ref, deliverTimeMs) => messages.move(ref, deliverTimeMs),
+    find: ref => messages.find(ref),
+    list: (filter, page) => lists.list(filter, page),
+    count: filter => lists.count(filter),
+    forecast: (filter, steps) => lists.forecast(filter, steps),
+    limits: () => ({
+      delayMsMax,
+      levelsMs,
+      pageSizeMax: PAGE_SIZE_MAX,
+      forecastStepsMax: FORECAST_STEPS_MAX,
+    }),
+  }
 }
 
 async function openTables(
@@ -211,5 +236,6 @@ function timerOptions(
     stagingBytesMax: options.timer.stagingBytes,
     // What is older than this may leave memory before the next look at it.
     logMemoryBytes: options.log.cacheBytes / 4,
+    listStepBytes: LIST_STEP_BYTES,
   }
 }

@@ -58,6 +58,11 @@ export interface RemotingWorldOptions {
 const NOBODY_WAITS: SchedulePort = {
   cancel: () => Promise.resolve('unknown'),
   move: () => Promise.resolve({ kind: 'unknown' }),
+  find: () => Promise.resolve(undefined),
+  list: () => Promise.resolve({ messages: [], nextCursor: undefined }),
+  count: () => Promise.resolve(0),
+  forecast: () => Promise.resolve({ counts: [], estimatedCount: 0 }),
+  limits: () => ({ delayMsMax: 0, levelsMs: [], pageSizeMax: 0, forecastStepsMax: 0 }),
 }
 
 /** A broker without timers behind its real door, on a simulated disk, clock and network. */

@@ -73,6 +73,7 @@ export class Chunk {
   #index: ChunkIndex | undefined
   /** What of it is in the window, in the order of positions. */
   readonly #parts: LoadedPart[] = []
+  #readerCount = 0
 
   private constructor(file: StagedFile, section: ChunkSection) {
     this.number = section.number
@@ -182,6 +183,19 @@ export class Chunk {
 
   set index(index: ChunkIndex | undefined) {
     this.#index = index
+  }
+
+  /** Somebody reads it who goes on although its messages have gone: the file must stay. */
+  get isHeld(): boolean {
+    return this.#readerCount > 0
+  }
+
+  /** Keeps the file for a reader, until the function that is returned is called. */
+  hold(): () => void {
+    this.#readerCount++
+    return () => {
+      this.#readerCount--
+    }
   }
 
   /** Memory that its messages take in the window. */

@@ -18,6 +18,11 @@ export class FiredIds implements CheckpointParticipant {
     this.#ids.add(timerId)
   }
 
+  /** Not met yet. */
+  get count(): number {
+    return this.#ids.size
+  }
+
   has(timerId: number): boolean {
     return this.#ids.has(timerId)
   }

@@ -48,6 +48,7 @@ const TIMER_OPTIONS: TimerOptions = {
   loadBytesMax: 128 * 1024,
   stagingBytesMax: 4 * 1024 * 1024,
   logMemoryBytes: 64 * 1024,
+  listStepBytes: 32 * 1024,
 }
 
 /** A message as it was published. */

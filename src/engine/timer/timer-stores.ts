@@ -6,6 +6,9 @@ import { LadderStore } from './ladder/ladder-store.ts'
 import { LevelStore } from './levels/level-store.ts'
 import type { TimerRef } from './ladder/chunk-search.ts'
 import type { TimerState } from './ladder/finder.ts'
+import type { ListPosition } from './ladder/list/list-order.ts'
+import type { Tally } from './ladder/list/tally.ts'
+import type { ListStep, WaitingQuery } from './ladder/list/waiting-list.ts'
 import { MovedIndex } from './moved-index.ts'
 import { ParkedStore } from './parked/parked-store.ts'
 import { type NewRemoval, PendingRemovals } from './pending-removals.ts'
@@ -25,6 +28,8 @@ export interface TimerOptions {
   readonly stagingBytesMax: number
   /** Part of the commit log that is surely in memory. */
   readonly logMemoryBytes: number
+  /** What one step of a list reads, about; what is due at one time and larger is listed by id. */
+  readonly listStepBytes: number
 }
 
 export interface TimerStatistics {
@@ -170,6 +175,16 @@ export class TimerStores {
   /** Looks for a message of the ladder; see `Finder.find`. */
   find<Result>(ref: TimerRef, decide: (state: TimerState) => Result): Promise<Result> {
     return this.#ladder.find(ref, decide)
+  }
+
+  /** Lists messages of the ladder that wait; see `WaitingList.step`. */
+  list(query: WaitingQuery, after: ListPosition | undefined, countMax: number): Promise<ListStep> {
+    return this.#ladder.list(query, after, countMax)
+  }
+
+  /** Counts messages of the ladder that wait; see `Survey.count`. */
+  count(query: WaitingQuery, tally: Tally): Promise<void> {
+    return this.#ladder.count(query, tally)
   }
 
   /** Where a message is that was moved; undefined when it never was. */

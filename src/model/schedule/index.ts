@@ -1,4 +1,7 @@
-/** When a message is to be delivered: levels, delays, deliver times, their limits. Pure. */
+/**
+ * When a message is to be delivered: levels, delays, deliver times, their limits; and what can be
+ * asked of those that wait. Pure.
+ */
 export { DEFAULT_DELAY_LEVELS, delayLevelMs, parseDelayLevels } from './delay-levels.ts'
 export { parseDeliverAt } from './deliver-at.ts'
 export {
@@ -8,4 +11,23 @@ export {
   resolveDelay,
 } from './deliver-time.ts'
 export { parseDuration } from './durations.ts'
-export type { CancelResult, MessageRef, MoveResult, SchedulePort } from './port.ts'
+export {
+  asksForProperties,
+  keysOf,
+  matchesProperties,
+  type ScheduledState,
+  type ScheduleFilter,
+} from './filter.ts'
+export type {
+  CancelResult,
+  Forecast,
+  ForecastSteps,
+  MessageRef,
+  MoveResult,
+  Page,
+  PageRequest,
+  ScheduledMessage,
+  ScheduleLimits,
+  SchedulePort,
+  WholeMessage,
+} from './port.ts'

@@ -1,3 +1,5 @@
+import type { ScheduledState, ScheduleFilter } from './filter.ts'
+
 /**
  * What users do with waiting messages, whoever keeps them. Served by the broker; later also by a
  * cluster.
@@ -23,6 +25,29 @@ export interface SchedulePort {
    * DELIVER_TIME_TOO_FAR), PROPERTIES_TOO_LARGE.
    */
   move(ref: MessageRef, deliverTimeMs: number): Promise<MoveResult>
+
+  /**
+   * A waiting message with all of it; `undefined` when it does not wait: it is delivered,
+   * cancelled or not known. Errors: MESSAGE_ID_INVALID, STORE_FAILED.
+   */
+  find(ref: MessageRef): Promise<WholeMessage | undefined>
+
+  /**
+   * Waiting messages by deliver time; where very many are due within a short time, by id. A page
+   * may have fewer messages than asked for, or none, and still name a next one: it took as long as
+   * a page may. A message that is moved meanwhile may be in two pages or none.
+   *
+   * Errors: PARAMETER_INVALID, STORE_FAILED.
+   */
+  list(filter: ScheduleFilter, page: PageRequest): Promise<Page>
+
+  /** How many wait. Errors: PARAMETER_INVALID, STORE_FAILED. */
+  count(filter: ScheduleFilter): Promise<number>
+
+  /** How many become due in each step of a time. Errors: PARAMETER_INVALID, STORE_FAILED. */
+  forecast(filter: ScheduleFilter, steps: ForecastSteps): Promise<Forecast>
+
+  limits(): ScheduleLimits
 }
 
 /** A scheduled message. */
@@ -40,3 +65,65 @@ export type MoveResult =
   | { readonly kind: 'cancelled' }
   | { readonly kind: 'too-late' }
   | { readonly kind: 'unknown' }
+
+/** A waiting message as lists show it. */
+export interface ScheduledMessage {
+  readonly id: string
+  readonly topic: string
+  readonly deliverTimeMs: number
+  readonly state: ScheduledState
+  /** When the broker accepted it, or last moved it. */
+  readonly acceptTimeMs: number
+  /** UNIQ_KEY: what consumers will know it by. */
+  readonly uniqueKey: string
+  readonly tag: string | undefined
+  /** With its own key, if it has one. */
+  readonly keys: readonly string[]
+  readonly bodyBytes: number
+}
+
+export interface WholeMessage extends ScheduledMessage {
+  /** Those that its consumers will see. */
+  readonly properties: ReadonlyMap<string, string>
+  readonly body: Buffer
+}
+
+export interface PageRequest {
+  /** From 1 to `ScheduleLimits.pageSizeMax`. */
+  readonly limit: number
+  /** `nextCursor` of the page before, of the same filter; `undefined`: the first page. */
+  readonly cursor: string | undefined
+}
+
+export interface Page {
+  readonly messages: readonly ScheduledMessage[]
+  /** `undefined`: nothing follows. */
+  readonly nextCursor: string | undefined
+}
+
+/** Of equal width; the last one may reach beyond `toMs`, and counts what is due before it. */
+export interface ForecastSteps {
+  readonly fromMs: number
+  /** Not included. */
+  readonly toMs: number
+  readonly stepMs: number
+}
+
+export interface Forecast {
+  /** One for each step. */
+  readonly counts: readonly number[]
+  /** How many of them are estimates: far ones are counted by partition, and spread evenly over it. */
+  readonly estimatedCount: number
+}
+
+/** What is refused beyond these, and by which option they change. */
+export interface ScheduleLimits {
+  /** Option `timer.delayMsMax`. */
+  readonly delayMsMax: number
+  /** Milliseconds of each delay level, that of level 1 first. Option `messageDelayLevel`. */
+  readonly levelsMs: readonly number[]
+  /** Messages of one page. */
+  readonly pageSizeMax: number
+  /** Steps of one forecast. */
+  readonly forecastStepsMax: number
+}

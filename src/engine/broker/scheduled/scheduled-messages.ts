@@ -12,11 +12,14 @@ import {
   type DelayLimits,
   type MessageRef,
   type MoveResult,
+  type ScheduledState,
   type SchedulePort,
+  type WholeMessage,
 } from '../../../model/schedule/index.ts'
 import type { ConsumeQueue } from '../../store/index.ts'
 import type { NewRemoval, TimerRef, TimerState } from '../../timer/index.ts'
 import { cancelRecord, moveRecord } from './change-records.ts'
+import { wholeMessage } from './scheduled-message.ts'
 import { type AcceptSearch, handleOf, isOf, ownHandle, type OwnHandle } from './own-handle.ts'
 
 /** What is asked of the timers. See `TimerStores`. */
@@ -56,12 +59,15 @@ type Decision<Change> =
 const CANCELS_LOOKED_AT_MAX = 1_000_000
 const CANCELS_READ_COUNT = 10_000
 
+const SCHEDULED: ScheduledState = 'scheduled'
+const PARKED: ScheduledState = 'parked'
+
 type Outcome<Change> =
   | { readonly kind: 'changed'; readonly change: Change }
   | { readonly kind: 'cancelled' | 'too-late' | 'unknown' }
 
-/** What users do with waiting messages, on the ladder. */
-export class ScheduledMessages implements SchedulePort {
+/** What users do with single waiting messages, on the ladder. */
+export class ScheduledMessages implements Pick<SchedulePort, 'cancel' | 'move' | 'find'> {
   readonly #timers: ScheduledTimers
   readonly #store: ScheduledStore
   readonly #clock: Clock
@@ -106,6 +112,29 @@ export class ScheduledMessages implements SchedulePort {
     return { kind: 'moved', deliverTimeMs: outcome.change }
   }
 
+  async find(ref: MessageRef): Promise<WholeMessage | undefined> {
+    const handle = await this.#handleOf(ref)
+    if (handle === undefined) return undefined
+    for (;;) {
+      const at = (await this.#timers.movedTo(handle.timerId)) ?? handle
+      const found = await this.#timers.find(at, state => {
+        if (state.kind !== 'waiting' || !isOf(handle, state.record)) return { kind: state.kind }
+        const { record, isRefused } = state
+        const whole = { ...at, record, state: isRefused ? PARKED : SCHEDULED }
+        return { kind: state.kind, message: wholeMessage(whole, this.#brokerName) }
+      })
+      if (found.message !== undefined) return found.message
+      if (found.kind !== 'absent' || !(await this.#hasMoved(handle, at))) return undefined
+    }
+  }
+
+  /** The handle as we make it; undefined when the message cannot be one of ours. */
+  #handleOf(ref: MessageRef): Promise<OwnHandle | undefined> {
+    const asked = handleOf(ref.id)
+    if (asked.brokerName !== this.#brokerName) return Promise.resolve(undefined)
+    return ownHandle(asked, this.#index)
+  }
+
   /** Looks for the message and, when it waits, changes it with `append` in the same step. */
   async #change<Change>(
     ref: MessageRef,
@@ -115,9 +144,7 @@ export class ScheduledMessages implements SchedulePort {
       waiting: Waiting,
     ) => { change: Change; changeOffset: number },
   ): Promise<Outcome<Change>> {
-    const asked = handleOf(ref.id)
-    if (asked.brokerName !== this.#brokerName) return { kind: 'unknown' }
-    const handle = await ownHandle(asked, this.#index)
+    const handle = await this.#handleOf(ref)
     if (handle === undefined) return { kind: 'unknown' }
     for (;;) {
       const at = (await this.#timers.movedTo(handle.timerId)) ?? handle

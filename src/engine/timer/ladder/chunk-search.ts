@@ -40,7 +40,7 @@ export class ChunkSearch {
   /** Looks behind what is done with in the chunk. */
   async find(chunk: Chunk, ref: TimerRef): Promise<ChunkFind | undefined> {
     if (ref.deliverTimeMs < chunk.dueMinMs || ref.deliverTimeMs > chunk.dueMaxMs) return undefined
-    const index = chunk.index ?? (await this.#indexOf(chunk))
+    const index = await this.indexOf(chunk)
     for (const stretch of index.stretchesOf(ref.timerId)) {
       if (stretch.to <= chunk.doneBytes) continue
       const found = await this.#findIn(chunk, stretch, ref)
@@ -69,7 +69,12 @@ export class ChunkSearch {
     return found[0]
   }
 
-  #indexOf(chunk: Chunk): Promise<ChunkIndex> {
+  /** Made, by reading the whole chunk, when it is first asked for after a start. */
+  async indexOf(chunk: Chunk): Promise<ChunkIndex> {
+    return chunk.index ?? (await this.#made(chunk))
+  }
+
+  #made(chunk: Chunk): Promise<ChunkIndex> {
     let making = this.#making.get(chunk)
     if (making === undefined) {
       making = this.#makeIndex(chunk).finally(() => this.#making.delete(chunk))
@@ -78,7 +83,7 @@ export class ChunkSearch {
     return making
   }
 
-  /** After a start: reads the whole chunk once. What is appended meanwhile is read too. */
+  /** What is appended meanwhile is read too. */
   async #makeIndex(chunk: Chunk): Promise<ChunkIndex> {
     const index = new ChunkIndex()
     let position = CHUNK_HEADER_BYTES

@@ -17,6 +17,8 @@ export type TimerState =
       readonly place: WaitingPlace
       /** Its accept record. */
       readonly record: Buffer
+      /** Its time has come, and its topic refuses it. */
+      readonly isRefused: boolean
     }
   /** It will be removed once the record at `changeOffset` is durable. */
   | { readonly kind: 'removing'; readonly removal: Removal; readonly changeOffset: number }
@@ -172,7 +174,13 @@ export class Finder {
     const parked = this.#parked.find(timerId)
     if (parked !== undefined) {
       if (found.record === undefined) return 'moved'
-      return { kind: 'waiting', place: { kind: 'parked' }, record: found.record }
+      const place = { kind: 'parked' as const }
+      return {
+        kind: 'waiting',
+        place,
+        record: found.record,
+        isRefused: !this.#parked.isLate(timerId),
+      }
     }
     if (found.inChunk === undefined || this.#isLeft(ref.deliverTimeMs, timerId)) return ABSENT
     return stateInChunk(found.inChunk)
@@ -185,12 +193,12 @@ export class Finder {
     if (block === LOG_BLOCK || block === PARKED_BLOCK) {
       if (found.record === undefined) return 'moved'
       const kind = this.#parked.isLate(ref.timerId) ? 'parked' : 'log'
-      return { kind: 'waiting', place: { kind }, record: found.record }
+      return { kind: 'waiting', place: { kind }, record: found.record, isRefused: false }
     }
     if (this.#isLeft(ref.deliverTimeMs, ref.timerId)) return ABSENT
     if (found.inChunk === undefined) return 'moved'
     const { chunk, position, record } = found.inChunk
-    return { kind: 'waiting', place: { kind: 'chunk', chunk, position }, record }
+    return { kind: 'waiting', place: { kind: 'chunk', chunk, position }, record, isRefused: false }
   }
 }
 
@@ -205,5 +213,5 @@ function stateInChunk(found: ChunkFind): TimerState | 'moved' {
   if (mark !== 'waits') return stateAfter(mark)
   // It was in the window, and is not there any more.
   if (position < chunk.takenBytes) return ABSENT
-  return { kind: 'waiting', place: { kind: 'chunk', chunk, position }, record }
+  return { kind: 'waiting', place: { kind: 'chunk', chunk, position }, record, isRefused: false }
 }

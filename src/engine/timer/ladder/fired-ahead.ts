@@ -29,6 +29,11 @@ export class FiredAhead {
     return this.#before.size > 0 && this.#before.delete(timerId)
   }
 
+  /** Named by the last snapshot, and not met yet. */
+  get beforeCount(): number {
+    return this.#before.size
+  }
+
   /** Whether it is one of those that the last snapshot named. */
   has(timerId: number): boolean {
     return this.#before.has(timerId)

@@ -30,6 +30,12 @@ import { Finder, type TimerState } from './finder.ts'
 import { Firing } from './firing.ts'
 import { type LadderSection, ladderSectionOf } from './ladder-section.ts'
 import { LoadedBlocks } from './loaded-blocks.ts'
+import { ChunkRanges } from './list/chunk-ranges.ts'
+import type { ListPosition } from './list/list-order.ts'
+import { Survey } from './list/survey.ts'
+import type { Tally } from './list/tally.ts'
+import { type ListStep, WaitingList, type WaitingQuery } from './list/waiting-list.ts'
+import { WaitingMessages } from './list/waiting-messages.ts'
 import { Loader } from './loader.ts'
 import { Materializer, type WaitingMessage } from './materializer.ts'
 import { PartitionTable } from './partition-table.ts'
@@ -52,6 +58,8 @@ export interface LadderOptions {
   readonly stagingBytesMax: number
   /** Part of the commit log that is surely in memory. */
   readonly logMemoryBytes: number
+  /** What one step of a list reads, about; what is due at one time and larger is listed by id. */
+  readonly listStepBytes: number
 }
 
 /**
@@ -78,6 +86,8 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
   readonly #recovered: RecoveredRemovals
   readonly #onMoved: (firstTimerId: number, ref: TimerRef) => void
   readonly #finder: Finder
+  readonly #list: WaitingList
+  readonly #survey: Survey
   /** Chunks that the latest snapshot names. */
   #named: readonly Chunk[] = []
   #isStarted = false
@@ -133,13 +143,20 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
       onLoaded: () => this.#firing.wakeBy(this.#window.nextDueMs()),
       relieve: () => this.#writer.keepBelow(options.stagingBytesMax / 2),
     })
-    this.#finder = new Finder({
-      ...parts,
+    const search = new ChunkSearch(platform.log)
+    this.#finder = new Finder({ ...parts, ...inMemory, firing: this.#firing, isLeft, search })
+    const messages = new WaitingMessages({ ...parts, ...inMemory, ahead: this.#ahead, isLeft })
+    const { log, timers } = platform
+    const ranges = new ChunkRanges({ timers, log, messages, removals, finder: this.#finder })
+    this.#list = new WaitingList({
       ...inMemory,
-      firing: this.#firing,
-      isLeft,
-      search: new ChunkSearch(platform.log),
+      parked,
+      search,
+      messages,
+      ranges,
+      stepBytes: options.listStepBytes,
     })
+    this.#survey = new Survey({ ...inMemory, timers, store, parked, messages, ranges })
   }
 
   /** Messages that wait, parked ones not counted. */
@@ -219,6 +236,16 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
   /** See `Finder.find`. */
   find<Result>(ref: TimerRef, decide: (state: TimerState) => Result): Promise<Result> {
     return this.#finder.find(ref, decide)
+  }
+
+  /** See `WaitingList.step`. */
+  list(query: WaitingQuery, after: ListPosition | undefined, countMax: number): Promise<ListStep> {
+    return this.#list.step(query, after, countMax)
+  }
+
+  /** See `Survey.count`. */
+  count(query: WaitingQuery, tally: Tally): Promise<void> {
+    return this.#survey.count(query, tally)
   }
 
   /** It is decided, and appended to the log, that a waiting message is cancelled or moved. */

@@ -12,6 +12,11 @@ export class LoadedBlocks {
   #nextNumber = 1
   #bytes = 0
 
+  /** Of the block that is added next; they ascend. */
+  get nextNumber(): number {
+    return this.#nextNumber
+  }
+
   /** Memory in use. */
   get bytes(): number {
     return this.#bytes

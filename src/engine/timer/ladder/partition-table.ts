@@ -39,6 +39,15 @@ export class PartitionTable {
     }
   }
 
+  /** Those with messages that are neither in the window nor moved on. */
+  untakenChunks(): Chunk[] {
+    const chunks: Chunk[] = []
+    for (const partition of this.all()) {
+      for (const chunk of partition.chunks) if (chunk.untakenBytes > 0) chunks.push(chunk)
+    }
+    return chunks
+  }
+
   /** Every chunk that may have bytes in memory. */
   chunks(): Chunk[] {
     const chunks = [...this.#removable, ...this.#condemned]
@@ -86,10 +95,10 @@ export class PartitionTable {
     this.#condemned = []
   }
 
-  /** The latest snapshot is durable: the chunks that it does not name. */
+  /** The latest snapshot is durable: the chunks that it does not name, and that nobody reads. */
   takeRemovable(): readonly Chunk[] {
-    const removable = this.#removable
-    this.#removable = []
+    const removable = this.#removable.filter(chunk => !chunk.isHeld)
+    this.#removable = this.#removable.filter(chunk => chunk.isHeld)
     return removable
   }
 

@@ -143,6 +143,18 @@ export class Window {
     return this.#positions[slot] ?? 0
   }
 
+  /** Shows the slots in use from number `from` on, of `countMax` numbers; returns where to go on. */
+  visit(from: number, countMax: number, see: (slot: number) => void): number {
+    const end = Math.min(this.#used, from + countMax)
+    for (let slot = from; slot < end; slot++) if (this.#ids[slot] !== NONE) see(slot)
+    return end
+  }
+
+  /** One more than the greatest slot number that was ever in use. */
+  get slotCount(): number {
+    return this.#used
+  }
+
   /** Least timer id among the entries that are read from the log; Infinity when there is none. */
   oldestInLog(): number {
     let oldest = Infinity

@@ -1,3 +1,5 @@
+import type { TimerRef } from '../ladder/chunk-search.ts'
+
 /** Where a parked message lies. */
 export interface ParkedPlace {
   readonly timerId: number
@@ -53,6 +55,16 @@ export class ParkedQueue {
   find(timerId: number): ParkedPlace | undefined {
     const index = this.#timerIds.indexOf(timerId, this.#head)
     return index < 0 ? undefined : this.#at(index)
+  }
+
+  /** All of them, for those that `accepts` says yes to. */
+  visit(accepts: (ref: TimerRef) => boolean, see: (place: ParkedPlace) => void): void {
+    for (let index = this.#head; index < this.#timerIds.length; index++) {
+      const timerId = this.#timerIds[index] ?? 0
+      const deliverTimeMs = this.#deliverTimesMs[index] ?? 0
+      const place = accepts({ timerId, deliverTimeMs }) ? this.#at(index) : undefined
+      if (place !== undefined) see(place)
+    }
   }
 
   remove(timerId: number): void {

@@ -10,6 +10,7 @@ import type { CheckpointParticipant } from '../../store/index.ts'
 import { Chunk } from '../chunk.ts'
 import { readChunk } from '../chunk-reader.ts'
 import type { FiredIds } from '../fired-ids.ts'
+import type { TimerRef } from '../ladder/chunk-search.ts'
 import { PagePool } from '../page-pool.ts'
 import type { PendingRemovals } from '../pending-removals.ts'
 import type { Publisher } from '../publisher.ts'
@@ -184,6 +185,27 @@ export class ParkedStore implements CheckpointParticipant {
       if (place !== undefined) return place
     }
     return undefined
+  }
+
+  /** Messages that their topics refuse, of those that `accepts` says yes to. */
+  visitRefused(accepts: (ref: TimerRef) => boolean, see: (place: ParkedPlace) => void): void {
+    for (const queue of this.#refused.values()) queue.visit(accepts, see)
+  }
+
+  /**
+   * The accept record of a message if it still waits here when it is read; undefined when it has
+   * gone.
+   */
+  async readWaiting(timerId: number): Promise<Buffer | undefined> {
+    const place = this.find(timerId)
+    if (place === undefined) return undefined
+    try {
+      return await this.read(place)
+    } catch (error) {
+      // Gone meanwhile, and its file with it.
+      if (this.find(timerId) === undefined) return undefined
+      throw error
+    }
   }
 
   /** The accept record of a message that waits here. */

@@ -1,0 +1,144 @@
+import type { Chunk } from '../../chunk.ts'
+import type { TimerRef } from '../chunk-search.ts'
+import { type ChunkRange, untakenRange } from './chunk-ranges.ts'
+import { Least } from './least.ts'
+import { compareIn, type ListOrder, type ListPosition, positionAt } from './list-order.ts'
+import type { Segment } from './segment.ts'
+import type { BytesAt } from './waiting-messages.ts'
+import type { ListedMessage, ListStep, WaitingQuery } from './waiting-list.ts'
+
+/** One step of a list: what belongs into it, what was found, and how far that is all there is. */
+export class Look {
+  readonly #query: WaitingQuery
+  readonly #segment: Segment
+  readonly #countMax: number
+  readonly #inChunks: Least<ListedMessage>
+  readonly #found: ListedMessage[] = []
+  /** Up to here, inclusive, nothing is missing. `undefined`: up to the end of the segment. */
+  #border: TimerRef | undefined
+
+  constructor(query: WaitingQuery, segment: Segment, countMax: number) {
+    this.#query = query
+    this.#segment = segment
+    this.#countMax = countMax
+    this.#inChunks = new Least(segment.position.kind, countMax)
+  }
+
+  get order(): ListOrder {
+    return this.#segment.position.kind
+  }
+
+  get isOfWindow(): boolean {
+    return this.#query.isParked !== true
+  }
+
+  get isOfParked(): boolean {
+    return this.#query.isParked !== false
+  }
+
+  /** Whether a message belongs into the segment, by its time and id. */
+  isIn(ref: TimerRef): boolean {
+    const { position, toMs } = this.#segment
+    if (ref.deliverTimeMs >= toMs || compareIn('due', ref, position.from) <= 0) return false
+    return position.kind === 'due' || ref.timerId > position.afterTimerId
+  }
+
+  /** What is to be read of the chunks of the segment, with `bytesMax` as a measure. */
+  ranges(chunks: readonly Chunk[], bytesMax: number): readonly ChunkRange[] {
+    const { position } = this.#segment
+    if (position.kind === 'due') return chunks.map(untakenRange)
+    const stretches = chunks.flatMap(chunk => {
+      const { from, to } = untakenRange(chunk)
+      const behind = chunk.index?.stretchesBehind(position.afterTimerId) ?? []
+      return behind
+        .filter(stretch => stretch.to > from && stretch.from < to)
+        .map(stretch => ({ ...stretch, chunk, from: Math.max(from, stretch.from) }))
+    })
+    stretches.sort((a, b) => a.firstTimerId - b.firstTimerId)
+    let bytes = 0
+    const end = stretches.findIndex(({ from, to, firstTimerId }) => {
+      bytes += to - from
+      // What begins before the next id has to be read, however much it is.
+      return bytes > bytesMax && firstTimerId > position.afterTimerId + 1
+    })
+    if (end < 0) return stretches
+    const unread = stretches[end]?.firstTimerId ?? 0
+    this.#stopAt({ deliverTimeMs: 0, timerId: unread - 1 })
+    return stretches.slice(0, end)
+  }
+
+  /** A message of a range: it lies in `source` from `from` to `to`. */
+  see(ref: TimerRef, source: Buffer, from: number, to: number): void {
+    if (!this.isIn(ref) || !this.#inChunks.accepts(ref)) return
+    if (this.#query.matches?.(source, from) === false) return
+    const record = Buffer.from(source.subarray(from, to))
+    this.#inChunks.add({ ...ref, isParked: false, record })
+  }
+
+  /**
+   * Takes the first of what the window or the parked store has, as far as they are in memory;
+   * returns the others, which are to be read and given to `addRead`.
+   */
+  collect<Item extends TimerRef>(
+    least: Least<Item>,
+    inMemory: (item: Item) => (BytesAt & { readonly sizeBytes: number }) | undefined,
+  ): readonly Item[] {
+    const { items, isWhole } = least.take()
+    const unread: Item[] = []
+    let count = 0
+    for (const item of items) {
+      const at = inMemory(item)
+      if (at === undefined) {
+        unread.push(item)
+        count++
+      } else if (this.#query.matches?.(at.source, at.position) !== false) {
+        const record = Buffer.from(at.source.subarray(at.position, at.position + at.sizeBytes))
+        this.#add(item, false, record)
+        count++
+      }
+      if (count === this.#countMax) {
+        this.#stopAt(item)
+        return unread
+      }
+    }
+    const last = items.at(-1)
+    if (!isWhole && last !== undefined) this.#stopAt(last)
+    return unread
+  }
+
+  addRead(ref: TimerRef, isParked: boolean, record: Buffer): void {
+    if (this.#query.matches?.(record, 0) !== false) this.#add(ref, isParked, record)
+  }
+
+  result(): ListStep {
+    const { order } = this
+    const border = this.#border
+    const all = [...this.#inChunks.take().items, ...this.#found]
+    const known =
+      border === undefined ? all : all.filter(item => compareIn(order, item, border) <= 0)
+    known.sort((a, b) => compareIn(order, a, b))
+    const messages = known.slice(0, this.#countMax)
+    const last = messages.length === this.#countMax ? messages.at(-1) : border
+    return { messages, next: last === undefined ? this.#end() : this.#behind(last) }
+  }
+
+  #add({ timerId, deliverTimeMs }: TimerRef, isParked: boolean, record: Buffer): void {
+    this.#found.push({ timerId, deliverTimeMs, isParked, record })
+  }
+
+  #stopAt(ref: TimerRef): void {
+    const isEarlier = this.#border === undefined || compareIn(this.order, ref, this.#border) < 0
+    if (isEarlier) this.#border = { timerId: ref.timerId, deliverTimeMs: ref.deliverTimeMs }
+  }
+
+  #behind({ timerId, deliverTimeMs }: TimerRef): ListPosition {
+    const { position } = this.#segment
+    if (position.kind === 'id') return { ...position, afterTimerId: timerId }
+    return { kind: 'due', from: { timerId, deliverTimeMs } }
+  }
+
+  #end(): ListPosition | undefined {
+    const { toMs } = this.#segment
+    return toMs >= this.#query.toMs ? undefined : positionAt(toMs)
+  }
+}

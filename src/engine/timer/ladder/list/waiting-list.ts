@@ -1,0 +1,167 @@
+import { Gate } from '../../../../core/base/index.ts'
+import type { Chunk } from '../../chunk.ts'
+import type { ParkedPlace } from '../../parked/parked-queue.ts'
+import type { ParkedStore } from '../../parked/parked-store.ts'
+import type { ChunkSearch, TimerRef } from '../chunk-search.ts'
+import type { PartitionTable } from '../partition-table.ts'
+import type { Window } from '../window.ts'
+import type { ChunkRanges } from './chunk-ranges.ts'
+import { Least } from './least.ts'
+import { type ListPosition, positionAt } from './list-order.ts'
+import { Look } from './look.ts'
+import { nextSegment, type Segment } from './segment.ts'
+import type { WaitingMessages } from './waiting-messages.ts'
+
+/** Messages of the window, and of the parked store, that one step looks at. */
+const LOOK_COUNT_MAX = 2_048
+
+/** A waiting message as it is listed. */
+export interface ListedMessage extends TimerRef {
+  /** Its time has come, and its topic refuses it. */
+  readonly isParked: boolean
+  /** A copy of its accept record. */
+  readonly record: Buffer
+}
+
+/** Which waiting messages are meant. */
+export interface WaitingQuery {
+  /** Earliest deliver time, included. */
+  readonly fromMs: number
+  /** Latest deliver time, not included. */
+  readonly toMs: number
+  /** What is parked, or what waits for its time; `undefined`: both. */
+  readonly isParked: boolean | undefined
+  /** Said of the accept record at a position. `undefined`: all. */
+  readonly matches: ((source: Buffer, position: number) => boolean) | undefined
+}
+
+export interface ListStep {
+  /** In order; perhaps none, although more may follow. */
+  readonly messages: readonly ListedMessage[]
+  /** Where to go on; `undefined`: this was the end. */
+  readonly next: ListPosition | undefined
+}
+
+interface SlotRef extends TimerRef {
+  readonly slot: number
+}
+
+/**
+ * Lists waiting messages wherever they lie, in bounded steps: each reads so many bytes, so it
+ * may come to few messages or none. A step is true for the moment in which it begins: a message that
+ * waits then is in one place, the window, the parked store or the rest of a chunk, and is looked
+ * for there.
+ */
+export class WaitingList {
+  readonly #table: PartitionTable
+  readonly #window: Window
+  readonly #parked: ParkedStore
+  readonly #search: ChunkSearch
+  readonly #messages: WaitingMessages
+  readonly #ranges: ChunkRanges
+  readonly #stepBytes: number
+  /** One step at a time, since each takes memory. */
+  readonly #gate = new Gate(1)
+
+  constructor(parts: {
+    table: PartitionTable
+    window: Window
+    parked: ParkedStore
+    search: ChunkSearch
+    messages: WaitingMessages
+    ranges: ChunkRanges
+    /** What one step reads of chunks, about. */
+    stepBytes: number
+  }) {
+    this.#table = parts.table
+    this.#window = parts.window
+    this.#parked = parts.parked
+    this.#search = parts.search
+    this.#messages = parts.messages
+    this.#ranges = parts.ranges
+    this.#stepBytes = parts.stepBytes
+  }
+
+  /** The first messages behind `after`, at most `countMax`. Errors: STORE_FAILED. */
+  step(query: WaitingQuery, after: ListPosition | undefined, countMax: number): Promise<ListStep> {
+    return this.#gate.run(1, () => this.#step(query, after, countMax))
+  }
+
+  async #step(
+    query: WaitingQuery,
+    after: ListPosition | undefined,
+    countMax: number,
+  ): Promise<ListStep> {
+    const chunks = this.#table.untakenChunks()
+    const at = { position: after ?? positionAt(query.fromMs), toMs: query.toMs }
+    const segment = nextSegment(chunks, at, this.#stepBytes)
+    const reaching = chunks.filter(chunk => reaches(chunk, segment))
+    if (segment.position.kind === 'id') {
+      const unindexed = reaching.find(chunk => chunk.index === undefined)
+      if (unindexed !== undefined) {
+        // After a start: it takes as long as a step.
+        await this.#search.indexOf(unindexed)
+        return { messages: [], next: segment.position }
+      }
+    }
+    return this.#look(new Look(query, segment, countMax), reaching)
+  }
+
+  async #look(look: Look, chunks: readonly Chunk[]): Promise<ListStep> {
+    // All in one step of the loop: nothing goes from one place to another meanwhile.
+    const ranges = look.isOfWindow ? look.ranges(chunks, this.#stepBytes) : []
+    const unread = look.isOfWindow ? this.#lookAtWindow(look) : []
+    const parked = look.isOfParked ? this.#lookAtParked(look) : []
+    const release = this.#ranges.hold(ranges)
+    try {
+      for (const range of ranges) {
+        await this.#ranges.read(range, (ref, source, from, to) => {
+          look.see(ref, source, from, to)
+        })
+      }
+    } finally {
+      release()
+    }
+    for (const ref of unread) await this.#read(look, ref, false)
+    for (const ref of parked) await this.#read(look, ref, true)
+    return look.result()
+  }
+
+  #lookAtWindow(look: Look): readonly SlotRef[] {
+    const window = this.#window
+    const least = new Least<SlotRef>(look.order, LOOK_COUNT_MAX)
+    window.visit(0, window.slotCount, slot => {
+      const ref = {
+        timerId: window.timerId(slot),
+        deliverTimeMs: window.deliverTimeMs(slot),
+        slot,
+      }
+      if (!look.isIn(ref) || !this.#messages.waitsInWindow(slot)) return
+      if (least.accepts(ref)) least.add(ref)
+    })
+    return look.collect(least, ({ slot }) => {
+      const at = this.#messages.inMemory(slot)
+      return at === undefined ? undefined : { ...at, sizeBytes: window.sizeBytes(slot) }
+    })
+  }
+
+  #lookAtParked(look: Look): readonly ParkedPlace[] {
+    const least = new Least<ParkedPlace>(look.order, LOOK_COUNT_MAX)
+    const accepts = (ref: TimerRef): boolean => {
+      return look.isIn(ref) && this.#messages.waits(ref.timerId) && least.accepts(ref)
+    }
+    this.#parked.visitRefused(accepts, place => {
+      least.add(place)
+    })
+    return look.collect(least, () => undefined)
+  }
+
+  async #read(look: Look, ref: TimerRef, isParked: boolean): Promise<void> {
+    const record = await this.#messages.fromDisk(ref.timerId)
+    if (record !== undefined) look.addRead(ref, isParked, record)
+  }
+}
+
+function reaches(chunk: Chunk, { position, toMs }: Segment): boolean {
+  return chunk.dueMinMs < toMs && chunk.dueMaxMs >= position.from.deliverTimeMs
+}
