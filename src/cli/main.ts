@@ -5,6 +5,7 @@ import { addConsume } from './consume.ts'
 import { endProcess } from './end-process.ts'
 import { exitCodeOf, exitCodes, type ExitCode } from './exit-code.ts'
 import { failureText, wantsJson } from './failure-text.ts'
+import { addForecast } from './forecast.ts'
 import { addScheduled } from './scheduled.ts'
 import { addSend } from './send.ts'
 import { addServe } from './serve.ts'
@@ -32,6 +33,7 @@ async function run(argv: readonly string[]): Promise<ExitCode> {
   addConsume(program)
   addVerify(program, setExitCode)
   addScheduled(program)
+  addForecast(program)
   try {
     await program.parseAsync(argv)
     return exitCode

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { BrokerError } from '../core/base/index.ts'
 import { decodeRecallHandle } from '../model/message/index.ts'
 import { parseDeliverAt, parseDuration } from '../model/schedule/index.ts'
+import { addScheduledLists } from './scheduled-list.ts'
 import { addServerFlags, withServer } from './server-address.ts'
 
 interface Flags {
@@ -26,7 +27,8 @@ interface Outcome {
 export function addScheduled(program: Command): void {
   const command = program
     .command('scheduled')
-    .description('cancel, move or deliver a message that waits, by the recall handle of its send')
+    .description('what waits: list, count, show; and cancel, move, deliver by recall handle')
+  addScheduledLists(command)
   const cancel = command.command('cancel <id>').description('never deliver it')
   addServerFlags(cancel)
   cancel.action((id: string, flags: Flags) => cancelled(id, flags))

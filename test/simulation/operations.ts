@@ -11,6 +11,7 @@ import {
   type Place,
   type Send,
 } from './ledger.ts'
+import { listWaiting } from './lists.ts'
 import { GROUP, type Simulation, TOPICS } from './simulation.ts'
 
 interface Operation {
@@ -56,6 +57,7 @@ const operations: readonly Operation[] = [
   { name: 'cancel many', weight: 1, run: cancelMany },
   { name: 'move', weight: 6, run: move },
   { name: 'deliver now', weight: 2, run: sim => moveTo(sim, sim.nowMs) },
+  { name: 'list', weight: 2, run: listWaiting },
   { name: 'send back', weight: 5, run: sim => sendBack(sim, 0) },
   { name: 'send back to a level', weight: 2, run: sim => sendBack(sim, 1 + sim.random.below(4)) },
   { name: 'give up', weight: 1, run: sim => sendBack(sim, -1) },

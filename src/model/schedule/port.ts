@@ -68,7 +68,8 @@ export type MoveResult =
 
 /** A waiting message as lists show it. */
 export interface ScheduledMessage {
-  readonly id: string
+  /** `undefined`: it came with a delay level, and is listed since it is parked. */
+  readonly id: string | undefined
   readonly topic: string
   readonly deliverTimeMs: number
   readonly state: ScheduledState

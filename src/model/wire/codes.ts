@@ -132,6 +132,11 @@ export const REQUEST_CODE = {
 
   /** Orrery's own, for its tools. They need a JSON header. */
   MOVE_SCHEDULED_MESSAGE: 900_001,
+  LIST_SCHEDULED_MESSAGES: 900_002,
+  COUNT_SCHEDULED_MESSAGES: 900_003,
+  FORECAST_SCHEDULED_MESSAGES: 900_004,
+  GET_SCHEDULED_MESSAGE: 900_005,
+  CHANGE_SCHEDULED_MESSAGES: 900_006,
 } as const
 
 /** Response codes of the remoting protocol by RocketMQ's names. */

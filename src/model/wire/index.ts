@@ -27,6 +27,7 @@ export {
   type DialectValue,
 } from './json-dialect.ts'
 export { decodeCheckClient, encodeCheckClient, type CheckClient } from './bodies/check-client.ts'
+export { type BodyObject, bodyObject } from './bodies/body-object.ts'
 export { decodeClusterInfo, encodeClusterInfo, type ClusterInfo } from './bodies/cluster-info.ts'
 export { decodeConsumerList, encodeConsumerList } from './bodies/consumer-list.ts'
 export {

@@ -1,14 +1,18 @@
 import type { Processor } from '../processor.ts'
 import { checkClientConfig } from './check-client-config.ts'
 import { consumerSendMessageBack } from './consumer-send-message-back.ts'
+import { countScheduledMessages } from './count-scheduled-messages.ts'
+import { forecastScheduledMessages } from './forecast-scheduled-messages.ts'
 import { getBrokerConfig } from './get-broker-config.ts'
 import { getBrokerRuntimeInfo } from './get-broker-runtime-info.ts'
 import { getConsumerList } from './get-consumer-list.ts'
 import { getMaxOffset } from './get-max-offset.ts'
 import { getMinOffset } from './get-min-offset.ts'
+import { getScheduledMessage } from './get-scheduled-message.ts'
 import { getTopicConfig } from './get-topic-config.ts'
 import { getTopicStats } from './get-topic-stats.ts'
 import { heartbeat } from './heartbeat.ts'
+import { listScheduledMessages } from './list-scheduled-messages.ts'
 import { lockQueues } from './lock-queues.ts'
 import { moveScheduledMessage } from './move-scheduled-message.ts'
 import { queryConsumerOffset } from './query-consumer-offset.ts'
@@ -26,6 +30,10 @@ import { viewMessageById } from './view-message-by-id.ts'
 export const servedProcessors: readonly Processor[] = [
   recallMessage,
   moveScheduledMessage,
+  listScheduledMessages,
+  countScheduledMessages,
+  forecastScheduledMessages,
+  getScheduledMessage,
   queryConsumerOffset,
   updateConsumerOffset,
   updateTopic,

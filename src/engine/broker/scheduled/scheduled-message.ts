@@ -8,7 +8,9 @@ import {
   recordBodyStart,
   recordProperties,
   recordStoreTimeMs,
+  recordTopic,
   removeProperties,
+  TIMER_TOPIC,
 } from '../../../model/message/index.ts'
 import {
   keysOf,
@@ -41,7 +43,7 @@ export function scheduledMessage(
   const [timerId = at.timerId, firstDeliverTimeMs = deliverTimeMs] = first ?? []
   const handle = { topic, brokerName, deliverTimeMs: firstDeliverTimeMs, uniqueKey, timerId }
   return {
-    id: encodeRecallHandle(handle),
+    id: recordTopic(record, 0) === TIMER_TOPIC ? encodeRecallHandle(handle) : undefined,
     topic,
     deliverTimeMs,
     state,

@@ -1,0 +1,144 @@
+import { expect, test } from 'vitest'
+import { type BrokerClient, connectRemoting, ScheduledReader } from '../client/index.ts'
+import { loadOptions } from '../core/config/index.ts'
+import { SimulatedWorld } from '../core/platform/simulated/index.ts'
+import type { ScheduledMessage, ScheduleFilter } from '../model/schedule/index.ts'
+import { startServer } from './start-server.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+interface Scene {
+  readonly world: SimulatedWorld
+  readonly client: BrokerClient
+  readonly reader: ScheduledReader
+  readonly startMs: number
+}
+
+async function served(): Promise<Scene> {
+  const world = new SimulatedWorld({ seed: 1 })
+  const { options } = loadOptions({ flags: { data: '/data' } })
+  await world.finish(startServer(options, world.platform))
+  const nameserver = '127.0.0.1:9876'
+  const client = await world.finish(connectRemoting({ platform: world.outside, nameserver }))
+  const startMs = world.platform.clock.timeMs()
+  return { world, client, reader: new ScheduledReader(client), startMs }
+}
+
+async function send(
+  { world, client }: Scene,
+  message: { topic: string; delayMs: number; body: string; keys?: string[]; tag?: string },
+): Promise<string> {
+  const { tag: tags, ...rest } = message
+  const receipt = await world.finish(client.send({ ...rest, tags }))
+  return receipt.recallHandle ?? ''
+}
+
+async function all(scene: Scene, filter: ScheduleFilter, limit = 100): Promise<ScheduledMessage[]> {
+  const found: ScheduledMessage[] = []
+  let cursor: string | undefined
+  do {
+    const page = await scene.world.finish(scene.reader.list(filter, { limit, cursor }))
+    found.push(...page.messages)
+    cursor = page.nextCursor
+  } while (cursor !== undefined)
+  return found
+}
+
+test('what waits is listed by deliver time, page by page, with the id of its send', async () => {
+  const scene = await served()
+  const ids = new Map<number, string>()
+  for (const delayMs of [3 * HOUR_MS, 2_000, 90 * 24 * HOUR_MS, 2 * HOUR_MS, 15_000]) {
+    ids.set(delayMs, await send(scene, { topic: 'orders', delayMs, body: 'x', keys: ['k'] }))
+  }
+  const listed = await all(scene, {}, 2)
+  const sorted = [...ids].toSorted(([a], [b]) => a - b).map(([, id]) => id)
+  expect(listed.map(({ id }) => id)).toEqual(sorted)
+  expect(listed[0]).toMatchObject({
+    topic: 'orders',
+    state: 'scheduled',
+    keys: ['k'],
+    bodyBytes: 1,
+  })
+})
+
+test('filters are joined by and; a count counts what a list has', async () => {
+  const scene = await served()
+  await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'a', keys: ['order-1'], tag: 'red' })
+  await send(scene, { topic: 'orders', delayMs: 3 * HOUR_MS, body: 'b', keys: ['order-2', 'x'] })
+  await send(scene, { topic: 'mails', delayMs: HOUR_MS, body: 'c', keys: ['order-1'] })
+  const cases: readonly (readonly [ScheduleFilter, number])[] = [
+    [{}, 3],
+    [{ topic: 'orders' }, 2],
+    [{ topic: 'orders', tag: 'red' }, 1],
+    [{ tag: 'green' }, 0],
+    [{ key: 'order-1' }, 2],
+    [{ key: 'order' }, 0],
+    [{ keyPrefix: 'order-' }, 3],
+    [{ keyPrefix: 'order-', topic: 'mails' }, 1],
+    [{ toMs: scene.startMs + 2 * HOUR_MS }, 2],
+    [{ fromMs: scene.startMs + 2 * HOUR_MS, topic: 'orders' }, 1],
+    [{ state: 'parked' }, 0],
+    [{ state: 'scheduled' }, 3],
+  ]
+  for (const [filter, count] of cases) {
+    expect({ filter, count: (await all(scene, filter)).length }).toEqual({ filter, count })
+    expect(await scene.world.finish(scene.reader.count(filter))).toBe(count)
+  }
+})
+
+test('a forecast has how many are due in each step, and their sum is the count', async () => {
+  const scene = await served()
+  const fromMs = scene.startMs - (scene.startMs % HOUR_MS)
+  for (const hours of [1, 1, 2, 5, 5, 5, 30]) {
+    await send(scene, { topic: 'orders', delayMs: hours * HOUR_MS, body: 'x' })
+  }
+  const steps = { fromMs, toMs: fromMs + 48 * HOUR_MS, stepMs: HOUR_MS }
+  const { counts, estimatedCount } = await scene.world.finish(scene.reader.forecast({}, steps))
+  expect(counts).toHaveLength(48)
+  expect(counts.filter(count => count > 0)).toEqual([2, 1, 3, 1])
+  expect(estimatedCount).toBe(0)
+  const other = await scene.world.finish(scene.reader.forecast({ topic: 'mails' }, steps))
+  expect(other.counts.every(count => count === 0)).toBe(true)
+})
+
+test('a moved message is listed once, under its new time and its old id', async () => {
+  const scene = await served()
+  const id = await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'x' })
+  await scene.world.finish(scene.client.move(id, { delayMs: 5 * HOUR_MS }))
+  const listed = await all(scene, {})
+  expect(listed.map(message => message.id)).toEqual([id])
+  expect(listed[0]?.deliverTimeMs).toBeGreaterThanOrEqual(scene.startMs + 5 * HOUR_MS)
+})
+
+test('one message is shown with body and properties until it does not wait any more', async () => {
+  const scene = await served()
+  const id = await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'content', tag: 'red' })
+  const shown = await scene.world.finish(scene.reader.find(id))
+  expect(shown?.body.toString()).toBe('content')
+  expect(shown?.properties.get('TAGS')).toBe('red')
+  expect([...(shown?.properties.keys() ?? [])]).not.toContain('REAL_TOPIC')
+  await scene.world.finish(scene.client.recall({ topic: 'orders', recallHandle: id }))
+  expect(await scene.world.finish(scene.reader.find(id))).toBeUndefined()
+  expect(await all(scene, {})).toEqual([])
+})
+
+test.each([
+  ['a limit of 0', {}, { limit: 0, cursor: undefined }],
+  ['a limit beyond the largest', {}, { limit: 1_001, cursor: undefined }],
+  ['a cursor that is none', {}, { limit: 1, cursor: 'bm9uZQ' }],
+  ['times in the wrong order', { fromMs: 5, toMs: 5 }, { limit: 1, cursor: undefined }],
+])('%s is refused', async (_name, filter, page) => {
+  const scene = await served()
+  await expect(scene.world.finish(scene.reader.list(filter, page))).rejects.toMatchObject({
+    code: 'PARAMETER_INVALID',
+  })
+})
+
+test('a forecast of too many steps is refused', async () => {
+  const scene = await served()
+  const steps = { fromMs: scene.startMs, toMs: scene.startMs + HOUR_MS, stepMs: 1 }
+  await expect(scene.world.finish(scene.reader.forecast({}, steps))).rejects.toMatchObject({
+    code: 'PARAMETER_INVALID',
+  })
+})
