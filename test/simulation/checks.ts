@@ -73,8 +73,8 @@ export function checkAllDelivered(simulation: Simulation): void {
     throw new Violation(1, `${describe(send)} was accepted and is nowhere; ${others}`)
   }
   const { waitingCount, parkedCount, lostCount } = statistics
-  // A cancelled message whose bytes are damaged counts until its chunk is read to the end.
-  const damagedCount = [...ledger.sends.values()].filter(isDamagedAndCancelled).length
+  // A cancelled or moved message whose bytes are damaged counts until its chunk is read to the end.
+  const damagedCount = [...ledger.sends.values()].filter(isDamagedAndRemoved).length
   if (waitingCount < 0 || waitingCount > damagedCount || parkedCount !== 0) {
     throw new Violation(1, `nothing waits, and the counters say ${JSON.stringify(statistics)}`)
   }
@@ -91,8 +91,8 @@ function checkReported(simulation: Simulation): void {
   if (!isReported) throw new Violation(10, 'a message was lost by damage that nobody reported')
 }
 
-function isDamagedAndCancelled(send: Send): boolean {
-  return send.isDamaged && send.place === undefined && isCancelled(send)
+function isDamagedAndRemoved(send: Send): boolean {
+  return send.isDamaged && (isCancelled(send) || send.moves.isPossible)
 }
 
 function isInLog({ world }: Simulation, pattern: RegExp): boolean {
