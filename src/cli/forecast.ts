@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { ScheduledReader } from '../client/index.ts'
+import { ScheduledMessagesClient } from '../client/index.ts'
 import type { Forecast } from '../model/schedule/index.ts'
 import { parseDuration } from '../model/schedule/index.ts'
 import { addFilterFlags, type FilterFlags, filterOf } from './schedule-filter.ts'
@@ -33,7 +33,7 @@ async function forecast(flags: Flags): Promise<void> {
     const startMs = filter.fromMs ?? nowMs
     const fromMs = startMs - (startMs % Math.max(1, stepMs))
     const steps = { fromMs, toMs: filter.toMs ?? startMs + HOUR_MS, stepMs }
-    const found = await new ScheduledReader(client).forecast(filter, steps)
+    const found = await new ScheduledMessagesClient(client).forecast(filter, steps)
     print(found, steps, flags.json === true)
   })
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Command } from 'commander'
-import { ScheduledReader } from '../client/index.ts'
+import { ScheduledMessagesClient } from '../client/index.ts'
 import { BrokerError } from '../core/base/index.ts'
 import type { ScheduledMessage, WholeMessage } from '../model/schedule/index.ts'
 import { addFilterFlags, type FilterFlags, filterOf } from './schedule-filter.ts'
@@ -36,7 +36,7 @@ export function addScheduledLists(scheduled: Command): void {
 async function listed(flags: ListFlags): Promise<void> {
   const limit = limitOf(flags.limit)
   await withServer(flags.server, async client => {
-    const reader = new ScheduledReader(client)
+    const reader = new ScheduledMessagesClient(client)
     const filter = filterOf(flags, client.platform.clock.timeMs())
     let cursor: string | undefined
     let restCount = limit
@@ -55,14 +55,14 @@ async function listed(flags: ListFlags): Promise<void> {
 async function counted(flags: Flags): Promise<void> {
   await withServer(flags.server, async client => {
     const filter = filterOf(flags, client.platform.clock.timeMs())
-    const count = await new ScheduledReader(client).count(filter)
+    const count = await new ScheduledMessagesClient(client).count(filter)
     console.log(flags.json === true ? JSON.stringify({ count }) : String(count))
   })
 }
 
 async function shown(id: string, flags: Flags): Promise<void> {
   await withServer(flags.server, async client => {
-    const message = await new ScheduledReader(client).find(id)
+    const message = await new ScheduledMessagesClient(client).find(id)
     if (message === undefined) throw new BrokerError('NOT_WAITING', { outcome: 'does not wait' })
     console.log(wholeText(message, flags.json === true))
   })

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { BrokerError } from '../core/base/index.ts'
 import { decodeRecallHandle } from '../model/message/index.ts'
 import { parseDeliverAt, parseDuration } from '../model/schedule/index.ts'
+import { addScheduledBulk } from './scheduled-bulk.ts'
 import { addScheduledLists } from './scheduled-list.ts'
 import { addServerFlags, withServer } from './server-address.ts'
 
@@ -27,8 +28,11 @@ interface Outcome {
 export function addScheduled(program: Command): void {
   const command = program
     .command('scheduled')
-    .description('what waits: list, count, show; and cancel, move, deliver by recall handle')
+    .description(
+      'what waits: list, count, show; cancel, move, deliver one by its recall handle, or all',
+    )
   addScheduledLists(command)
+  addScheduledBulk(command)
   const cancel = command.command('cancel <id>').description('never deliver it')
   addServerFlags(cancel)
   cancel.action((id: string, flags: Flags) => cancelled(id, flags))

@@ -14,5 +14,5 @@ export { PullConsumer, type PullOptions, type PullResult } from './pull-consumer
 export type { MessageHandler } from './queue-worker.ts'
 export type { ReceivedMessage } from './received-message.ts'
 export type { ClientPlatform, RemotingRequest, RemotingResponse } from './remoting-connection.ts'
-export { ScheduledReader } from './scheduled-messages.ts'
+export { ScheduledMessagesClient } from './scheduled-messages.ts'
 export type { QueueAddress } from './topic-queues.ts'

@@ -1,6 +1,8 @@
 import { BrokerError } from '../core/base/index.ts'
 import { AUTO_CREATE_TOPIC, decodeRecallHandle } from '../model/message/index.ts'
 import type {
+  BulkChange,
+  ChangeCount,
   Forecast,
   ForecastSteps,
   Page,
@@ -29,8 +31,8 @@ export interface ScheduledClient {
 
 type Fields = Record<string, string>
 
-/** Lists, counts and shows messages that wait at an Orrery broker, as `SchedulePort` does there. */
-export class ScheduledReader {
+/** What can be asked of all messages that wait at an Orrery broker, as `SchedulePort` has it. */
+export class ScheduledMessagesClient {
   readonly #client: ScheduledClient
 
   constructor(client: ScheduledClient) {
@@ -65,6 +67,26 @@ export class ScheduledReader {
     const code = REQUEST_CODE.FORECAST_SCHEDULED_MESSAGES
     const body = await this.#askForBody(code, fields, COUNT_TIMEOUT_MS)
     return { counts: body.integers('counts'), estimatedCount: body.integer('estimatedCount') }
+  }
+
+  /**
+   * Cancels or shifts all that the filter means; resolves when all is done. Errors: as `list`,
+   * BULK_CHANGES_TOO_MANY.
+   */
+  async changeAll(
+    filter: ScheduleFilter,
+    change: BulkChange,
+    dryRun: boolean,
+  ): Promise<ChangeCount> {
+    const shift: Fields = change.kind === 'shift' ? { shiftMs: String(change.shiftMs) } : {}
+    const asked = { change: change.kind, dryRun: String(dryRun) }
+    const fields = { ...filterFields(filter), ...shift, ...asked }
+    const code = REQUEST_CODE.CHANGE_SCHEDULED_MESSAGES
+    const { extFields } = await this.#ask(code, fields, COUNT_TIMEOUT_MS)
+    return {
+      changedCount: Number(extFields['changedCount']),
+      refusedCount: Number(extFields['refusedCount']),
+    }
   }
 
   /** `undefined` when it does not wait. Errors: as `list`, MESSAGE_ID_INVALID. */

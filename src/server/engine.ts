@@ -11,6 +11,7 @@ import {
   PAGE_SIZE_MAX,
   PullService,
   QueueLocks,
+  ScheduledBulk,
   ScheduledLists,
   ScheduledMessages,
   Statistics,
@@ -121,18 +122,23 @@ async function recoverEngine(parts: EngineParts): Promise<Engine> {
     random,
     storeHost,
   })
-  const scheduled = schedulePort(parts, { timers, messageIndex }, levelsMs)
+  const { port: scheduled, bulk } = scheduling(parts, { timers, messageIndex }, levelsMs)
   await store.start()
   timers.start()
   broker.start()
-  const stop = (): Promise<void> => stopEngine({ store, timers, broker })
+  bulk.start()
+  const stop = (): Promise<void> => stopEngine({ store, timers, broker }, bulk)
   return { store, timers, broker, sendBack, scheduled, messageIndex, stop }
 }
 
-async function stopEngine(parts: Pick<Engine, 'store' | 'timers' | 'broker'>): Promise<void> {
+async function stopEngine(
+  parts: Pick<Engine, 'store' | 'timers' | 'broker'>,
+  bulk: ScheduledBulk,
+): Promise<void> {
   const { store, timers, broker } = parts
   store.prepareStop()
   try {
+    await bulk.stop()
     await timers.stop()
     await broker.stop()
   } finally {
@@ -150,11 +156,11 @@ async function openMessageIndex(parts: EngineParts): Promise<MessageIndex | unde
 }
 
 /** What users do with waiting messages: each thing where its rule is. */
-function schedulePort(
+function scheduling(
   { options, platform, storeHost, store }: EngineParts,
   { timers, messageIndex }: Pick<Engine, 'timers' | 'messageIndex'>,
   levelsMs: readonly number[],
-): SchedulePort {
+): { readonly port: SchedulePort; readonly bulk: ScheduledBulk } {
   const { clock } = platform
   const { brokerName } = options
   const { delayMsMax } = options.timer
@@ -168,13 +174,23 @@ function schedulePort(
     index: messageIndex,
   })
   const lists = new ScheduledLists({ timers, clock, brokerName })
-  return {
+  const bulk = new ScheduledBulk({
+    timers,
+    store,
+    platform,
+    storeHost,
+    delayMsMax,
+    count: filter => lists.count(filter),
+    shiftOne: (message, shiftMs) => messages.shift(message, shiftMs),
+  })
+  const port: SchedulePort = {
     cancel: ref => messages.cancel(ref),
     move: (ref, deliverTimeMs) => messages.move(ref, deliverTimeMs),
     find: ref => messages.find(ref),
     list: (filter, page) => lists.list(filter, page),
     count: filter => lists.count(filter),
     forecast: (filter, steps) => lists.forecast(filter, steps),
+    changeAll: (filter, change, dryRun) => bulk.changeAll(filter, change, dryRun),
     limits: () => ({
       delayMsMax,
       levelsMs,
@@ -182,6 +198,7 @@ function schedulePort(
       forecastStepsMax: FORECAST_STEPS_MAX,
     }),
   }
+  return { port, bulk }
 }
 
 async function openTables(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type BrokerClient, connectRemoting, ScheduledReader } from '../client/index.ts'
+import { type BrokerClient, connectRemoting, ScheduledMessagesClient } from '../client/index.ts'
 import { loadOptions } from '../core/config/index.ts'
 import { SimulatedWorld } from '../core/platform/simulated/index.ts'
 import type { ScheduledMessage, ScheduleFilter } from '../model/schedule/index.ts'
@@ -11,7 +11,7 @@ const HOUR_MS = 60 * MINUTE_MS
 interface Scene {
   readonly world: SimulatedWorld
   readonly client: BrokerClient
-  readonly reader: ScheduledReader
+  readonly reader: ScheduledMessagesClient
   readonly startMs: number
 }
 
@@ -22,7 +22,7 @@ async function served(): Promise<Scene> {
   const nameserver = '127.0.0.1:9876'
   const client = await world.finish(connectRemoting({ platform: world.outside, nameserver }))
   const startMs = world.platform.clock.timeMs()
-  return { world, client, reader: new ScheduledReader(client), startMs }
+  return { world, client, reader: new ScheduledMessagesClient(client), startMs }
 }
 
 async function send(

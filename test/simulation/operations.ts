@@ -2,6 +2,7 @@ import { BrokerError } from '../../src/core/base/index.ts'
 import type { MoveResult } from '../../src/model/schedule/index.ts'
 import type { FileCall } from '../../src/core/platform/simulated/index.ts'
 import { deadLetterTopic, PROPERTY, retryTopic } from '../../src/model/message/index.ts'
+import { cancelByFilter, shiftByFilter } from './bulk.ts'
 import { LEVELS_MS, levelWish, timerWish, timerWishAt } from './deliver-times.ts'
 import {
   checkNotBefore,
@@ -58,6 +59,8 @@ const operations: readonly Operation[] = [
   { name: 'move', weight: 6, run: move },
   { name: 'deliver now', weight: 2, run: sim => moveTo(sim, sim.nowMs) },
   { name: 'list', weight: 2, run: listWaiting },
+  { name: 'cancel by filter', weight: 0.5, run: cancelByFilter },
+  { name: 'shift by filter', weight: 0.5, run: shiftByFilter },
   { name: 'send back', weight: 5, run: sim => sendBack(sim, 0) },
   { name: 'send back to a level', weight: 2, run: sim => sendBack(sim, 1 + sim.random.below(4)) },
   { name: 'give up', weight: 1, run: sim => sendBack(sim, -1) },

@@ -62,6 +62,7 @@ const NOBODY_WAITS: SchedulePort = {
   list: () => Promise.resolve({ messages: [], nextCursor: undefined }),
   count: () => Promise.resolve(0),
   forecast: () => Promise.resolve({ counts: [], estimatedCount: 0 }),
+  changeAll: () => Promise.resolve({ changedCount: 0, refusedCount: 0 }),
   limits: () => ({ delayMsMax: 0, levelsMs: [], pageSizeMax: 0, forecastStepsMax: 0 }),
 }
 

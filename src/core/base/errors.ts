@@ -14,6 +14,11 @@ export const errorSpecs = {
     remotingCode: 1,
     retryable: true,
   },
+  BULK_CHANGES_TOO_MANY: {
+    message: 'too many changes by filter are under way; wait until some are carried out',
+    remotingCode: 2,
+    retryable: true,
+  },
   COMMAND_LINE_INVALID: {
     message: 'the command line is wrong; add --help to the command to see what it takes',
     remotingCode: 29,

@@ -253,14 +253,12 @@ export class Chunk {
     return taken.lostCount
   }
 
-  /** Marks the message at `position` as removed, also for later starts. Once for each message. */
+  /**
+   * Marks the message at `position` as removed, also for later starts. Once for each message in a
+   * process: one that has its mark from an earlier process is not counted yet.
+   */
   markRemoved(position: number, removal: Removal): void {
     this.file.change(timerMarkPosition(position), timerMarkByte(removal))
-    this.countRemoved(position)
-  }
-
-  /** The message at `position` has its mark, and is not counted as removed yet. */
-  countRemoved(position: number): void {
     if (position < this.#doneBytes) return
     this.#removedCount++
     if (position >= this.#takenBytes) return

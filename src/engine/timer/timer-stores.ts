@@ -1,6 +1,8 @@
 import type { Platform } from '../../core/platform/index.ts'
 import { SCHEDULE_TOPIC, TIMER_TOPIC } from '../../model/message/index.ts'
-import { delayOffsetPath, type Store } from '../store/index.ts'
+import type { BulkOrder } from '../../model/schedule/index.ts'
+import { type CheckpointParticipant, delayOffsetPath, type Store } from '../store/index.ts'
+import { BulkChanges, type BulkJob } from './bulk-changes.ts'
 import type { DueSink } from './due-sink.ts'
 import { LadderStore } from './ladder/ladder-store.ts'
 import { LevelStore } from './levels/level-store.ts'
@@ -61,6 +63,7 @@ export class TimerStores {
   readonly #publisher: Publisher
   readonly #fired: FiredIds
   readonly #moved: MovedIndex
+  readonly #bulk: BulkChanges
 
   private constructor(parts: {
     levels: LevelStore
@@ -69,6 +72,7 @@ export class TimerStores {
     publisher: Publisher
     fired: FiredIds
     moved: MovedIndex
+    bulk: BulkChanges
   }) {
     this.#levels = parts.levels
     this.#ladder = parts.ladder
@@ -76,6 +80,7 @@ export class TimerStores {
     this.#publisher = parts.publisher
     this.#fired = parts.fired
     this.#moved = parts.moved
+    this.#bulk = parts.bulk
   }
 
   /** Reads what the last checkpoint says of the timers, and joins the store. */
@@ -89,6 +94,7 @@ export class TimerStores {
     const fired = new FiredIds(store.section('fired'))
     const recovered = new RecoveredRemovals(store.section('removed'))
     const removals = new PendingRemovals()
+    const bulk = new BulkChanges(store.section('bulk'))
     const movedDirectory = `${options.directory}/orrery/moved`
     const moved = new MovedIndex({
       open: () => platform.keyValues.open(movedDirectory),
@@ -102,6 +108,7 @@ export class TimerStores {
       fired,
       recovered,
       removals,
+      bulk,
     })
     const levels = new LevelStore({
       platform,
@@ -121,6 +128,7 @@ export class TimerStores {
       fired,
       removals,
       recovered,
+      bulk,
       onMoved: (firstTimerId, ref) => {
         moved.set(firstTimerId, ref)
       },
@@ -129,23 +137,8 @@ export class TimerStores {
     await levels.load(store.section('levels'))
     const late = await parked.load(store.section('parked'), platform.clock.timeMs())
     await ladder.load(store.section('ladder'), late)
-    store.join({ participant: fired })
-    store.join({ participant: recovered })
-    store.join({ participant: moved })
-    store.join({
-      participant: levels,
-      topic: { name: SCHEDULE_TOPIC, applier: levels },
-      fence: () => levels.oldestWaitingOffset(),
-    })
-    // After the levels, which may park; the ladder last, since its pause should be shortest.
-    store.join({ participant: parked, isCongested: () => parked.isCongested })
-    store.join({
-      participant: ladder,
-      topic: { name: TIMER_TOPIC, applier: ladder },
-      fence: () => ladder.oldestInLog(),
-      isCongested: () => ladder.isCongested,
-    })
-    return new TimerStores({ levels, ladder, parked, publisher, fired, moved })
+    joinStore(store, [fired, recovered, moved, bulk], { levels, parked, ladder })
+    return new TimerStores({ levels, ladder, parked, publisher, fired, moved, bulk })
   }
 
   /** For recovery: the published record of this timer is in the log. */
@@ -197,6 +190,21 @@ export class TimerStores {
     this.#ladder.beginRemoval(removal)
   }
 
+  /** Changes by filter that are not carried out yet, also those of an earlier start. */
+  get bulkJobs(): readonly BulkJob[] {
+    return this.#bulk.active
+  }
+
+  /** A change by filter is decided: its record was appended at `offset`. */
+  beginBulk(offset: number, order: BulkOrder): BulkJob {
+    return this.#bulk.begin(offset, order)
+  }
+
+  /** Resolves when a cancel by filter is carried out. */
+  whenSwept(job: BulkJob): Promise<void> {
+    return this.#ladder.whenSwept(job)
+  }
+
   statistics(): TimerStatistics {
     const levelCount = this.#levels.waitingCount
     const parkedCount = this.#parked.refusedCount
@@ -212,4 +220,31 @@ export class TimerStores {
       lostCount: this.#levels.lostCount + this.#ladder.lostCount + this.#parked.lostCount,
     }
   }
+}
+
+/** Everything that a checkpoint of the timers has, in its order. */
+function joinStore(
+  store: Store,
+  participants: readonly CheckpointParticipant[],
+  timers: {
+    readonly levels: LevelStore
+    readonly parked: ParkedStore
+    readonly ladder: LadderStore
+  },
+): void {
+  const { levels, parked, ladder } = timers
+  for (const participant of participants) store.join({ participant })
+  store.join({
+    participant: levels,
+    topic: { name: SCHEDULE_TOPIC, applier: levels },
+    fence: () => levels.oldestWaitingOffset(),
+  })
+  // After the levels, which may park; the ladder last, since its pause should be shortest.
+  store.join({ participant: parked, isCongested: () => parked.isCongested })
+  store.join({
+    participant: ladder,
+    topic: { name: TIMER_TOPIC, applier: ladder },
+    fence: () => ladder.oldestInLog(),
+    isCongested: () => ladder.isCongested,
+  })
 }

@@ -11,6 +11,8 @@ export const TIMER_TOPIC = 'rmq_sys_orrery_timer'
 export const TIMER_ACCEPT_QUEUE = 0
 export const TIMER_CANCEL_QUEUE = 1
 export const TIMER_MOVE_QUEUE = 2
+/** Of changes by filter. */
+export const TIMER_BULK_QUEUE = 4
 /** Where an Apache broker and our wheel keep messages with a deliver time. */
 export const APACHE_TIMER_TOPIC = 'rmq_sys_wheel_timer'
 export const TRANSACTION_HALF_TOPIC = 'RMQ_SYS_TRANS_HALF_TOPIC'

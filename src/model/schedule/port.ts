@@ -1,3 +1,4 @@
+import type { BulkChange } from './bulk-change.ts'
 import type { ScheduledState, ScheduleFilter } from './filter.ts'
 
 /**
@@ -46,6 +47,19 @@ export interface SchedulePort {
 
   /** How many become due in each step of a time. Errors: PARAMETER_INVALID, STORE_FAILED. */
   forecast(filter: ScheduleFilter, steps: ForecastSteps): Promise<Forecast>
+
+  /**
+   * Changes all waiting messages that the filter means and that were accepted, or last moved, before
+   * it is asked. With `dryRun` it only counts them.
+   *
+   * A cancel is one decision: it holds for all of them from the moment it is durable, also over a
+   * crash, and what it counts has not been delivered and never will be. A shift moves one after the
+   * other; after a restart it goes on. Resolves when all is done.
+   *
+   * Errors: PARAMETER_INVALID, also for a filter with a state; BULK_CHANGES_TOO_MANY; those of
+   * `cancel`. After SHUTTING_DOWN the change may go on with the next start.
+   */
+  changeAll(filter: ScheduleFilter, change: BulkChange, dryRun: boolean): Promise<ChangeCount>
 
   limits(): ScheduleLimits
 }
@@ -115,6 +129,12 @@ export interface Forecast {
   readonly counts: readonly number[]
   /** How many of them are estimates: far ones are counted by partition, and spread evenly over it. */
   readonly estimatedCount: number
+}
+
+export interface ChangeCount {
+  readonly changedCount: number
+  /** Not shifted, since they would be due beyond the longest delay. */
+  readonly refusedCount: number
 }
 
 /** What is refused beyond these, and by which option they change. */

@@ -1,4 +1,5 @@
 import type { Processor } from '../processor.ts'
+import { changeScheduledMessages } from './change-scheduled-messages.ts'
 import { checkClientConfig } from './check-client-config.ts'
 import { consumerSendMessageBack } from './consumer-send-message-back.ts'
 import { countScheduledMessages } from './count-scheduled-messages.ts'
@@ -34,6 +35,7 @@ export const servedProcessors: readonly Processor[] = [
   countScheduledMessages,
   forecastScheduledMessages,
   getScheduledMessage,
+  changeScheduledMessages,
   queryConsumerOffset,
   updateConsumerOffset,
   updateTopic,

@@ -10,11 +10,13 @@ import {
   recordReconsumeTimes,
   recordSysFlag,
   removeProperties,
+  TIMER_BULK_QUEUE,
   TIMER_CANCEL_QUEUE,
   TIMER_MOVE_QUEUE,
   TIMER_TOPIC,
   type RecordDraft,
 } from '../../../model/message/index.ts'
+import { type BulkOrder, encodeBulkOrder } from '../../../model/schedule/index.ts'
 import type { TimerRef } from '../../timer/index.ts'
 import { type OwnHandle, refText } from './own-handle.ts'
 
@@ -41,9 +43,26 @@ export function cancelRecord(handle: OwnHandle, at: TimerRef, origin: Origin): R
   let properties = appendProperty('', PROPERTY.ORRERY_CANCELS, refText(at))
   properties = appendProperty(properties, PROPERTY.REAL_TOPIC, handle.topic)
   properties = appendProperty(properties, PROPERTY.UNIQ_KEY, handle.uniqueKey)
+  return orderDraft(TIMER_CANCEL_QUEUE, { properties, body: NOTHING }, origin)
+}
+
+/**
+ * The log record of a change by filter: the order as its body, in a queue of its own. Which messages
+ * are meant is decided by its place in the log.
+ */
+export function bulkRecord(order: BulkOrder, origin: Origin): RecordDraft {
+  const body = Buffer.from(encodeBulkOrder(order))
+  return orderDraft(TIMER_BULK_QUEUE, { properties: '', body }, origin)
+}
+
+function orderDraft(
+  queueId: number,
+  { properties, body }: { readonly properties: string; readonly body: Buffer },
+  origin: Origin,
+): RecordDraft {
   return {
     topic: TOPIC,
-    queueId: TIMER_CANCEL_QUEUE,
+    queueId,
     flag: 0,
     sysFlag: 0,
     bornTimeMs: origin.nowMs,
@@ -51,9 +70,9 @@ export function cancelRecord(handle: OwnHandle, at: TimerRef, origin: Origin): R
     storeHost: origin.storeHost,
     reconsumeTimes: 0,
     preparedTransactionOffset: 0,
-    body: NOTHING,
+    body,
     bodyStart: 0,
-    bodyEnd: 0,
+    bodyEnd: body.length,
     properties,
   }
 }

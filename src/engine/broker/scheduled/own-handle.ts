@@ -94,6 +94,16 @@ export function isOf(handle: OwnHandle, record: Buffer): boolean {
   return findProperty(properties, PROPERTY.TIMER_OUT_MS) === String(handle.deliverTimeMs)
 }
 
+/** Of a waiting message, by its accept record. A moved one keeps the handle that its sender knows. */
+export function handleOfRecord(at: TimerRef, record: Buffer, brokerName: string): OwnHandle {
+  const properties = recordProperties(record, 0)
+  const first = findProperty(properties, PROPERTY.ORRERY_FIRST)?.split(' ').map(Number)
+  const [timerId = at.timerId, deliverTimeMs = at.deliverTimeMs] = first ?? []
+  const topic = findProperty(properties, PROPERTY.REAL_TOPIC) ?? ''
+  const uniqueKey = findProperty(properties, PROPERTY.UNIQ_KEY) ?? ''
+  return { topic, brokerName, deliverTimeMs, uniqueKey, timerId }
+}
+
 /** As the properties of change records name a message. */
 export function refText({ timerId, deliverTimeMs }: TimerRef): string {
   return `${timerId} ${deliverTimeMs}`

@@ -90,9 +90,14 @@ export class ScheduledLists {
 }
 
 /** Errors: PARAMETER_INVALID. */
+export function checkFilter({ fromMs = 0, toMs = END_MS }: ScheduleFilter): void {
+  checkTimes(fromMs, toMs)
+}
+
+/** Errors: PARAMETER_INVALID. */
 function queryOf(filter: ScheduleFilter): WaitingQuery {
   const { fromMs = 0, toMs = END_MS, state } = filter
-  checkTimes(fromMs, toMs)
+  checkFilter(filter)
   const matches = (source: Buffer, position: number): boolean =>
     matchesProperties(filter, recordProperties(source, position))
   return {

@@ -19,6 +19,7 @@ import {
   type WholeMessage,
 } from '../../../model/schedule/index.ts'
 import type { TimerRef } from '../../timer/index.ts'
+import { handleOfRecord } from './own-handle.ts'
 
 /** What only the broker needs; `BrokerDueSink` publishes without them or says them anew. */
 const INNER_PROPERTIES: readonly string[] = [
@@ -36,19 +37,14 @@ export function scheduledMessage(
 ): ScheduledMessage {
   const { record, state, deliverTimeMs } = at
   const properties = recordProperties(record, 0)
-  const topic = findProperty(properties, PROPERTY.REAL_TOPIC) ?? ''
-  const uniqueKey = findProperty(properties, PROPERTY.UNIQ_KEY) ?? ''
-  // A moved message keeps the id that its sender knows.
-  const first = findProperty(properties, PROPERTY.ORRERY_FIRST)?.split(' ').map(Number)
-  const [timerId = at.timerId, firstDeliverTimeMs = deliverTimeMs] = first ?? []
-  const handle = { topic, brokerName, deliverTimeMs: firstDeliverTimeMs, uniqueKey, timerId }
+  const handle = handleOfRecord(at, record, brokerName)
   return {
     id: recordTopic(record, 0) === TIMER_TOPIC ? encodeRecallHandle(handle) : undefined,
-    topic,
+    topic: handle.topic,
     deliverTimeMs,
     state,
     acceptTimeMs: recordStoreTimeMs(record, 0),
-    uniqueKey,
+    uniqueKey: handle.uniqueKey,
     tag: findProperty(properties, PROPERTY.TAGS),
     keys: keysOf(properties),
     bodyBytes: recordBodySize(record, 0),

@@ -1,3 +1,4 @@
+import { BrokerError } from '../../../core/base/index.ts'
 import type { Clock } from '../../../core/platform/index.ts'
 import {
   recordTopic,
@@ -17,10 +18,17 @@ import {
   type WholeMessage,
 } from '../../../model/schedule/index.ts'
 import type { ConsumeQueue } from '../../store/index.ts'
-import type { NewRemoval, TimerRef, TimerState } from '../../timer/index.ts'
+import type { ListedMessage, NewRemoval, TimerRef, TimerState } from '../../timer/index.ts'
 import { cancelRecord, moveRecord } from './change-records.ts'
 import { wholeMessage } from './scheduled-message.ts'
-import { type AcceptSearch, handleOf, isOf, ownHandle, type OwnHandle } from './own-handle.ts'
+import {
+  type AcceptSearch,
+  handleOf,
+  handleOfRecord,
+  isOf,
+  ownHandle,
+  type OwnHandle,
+} from './own-handle.ts'
 
 /** What is asked of the timers. See `TimerStores`. */
 export interface ScheduledTimers {
@@ -59,6 +67,8 @@ type Decision<Change> =
 const CANCELS_LOOKED_AT_MAX = 1_000_000
 const CANCELS_READ_COUNT = 10_000
 
+/** Of single messages that are shifted with others. */
+const REFUSALS: ReadonlySet<string> = new Set(['DELIVER_TIME_TOO_FAR', 'PROPERTIES_TOO_LARGE'])
 const SCHEDULED: ScheduledState = 'scheduled'
 const PARKED: ScheduledState = 'parked'
 
@@ -118,13 +128,43 @@ export class ScheduledMessages implements Pick<SchedulePort, 'cancel' | 'move' |
     for (;;) {
       const at = (await this.#timers.movedTo(handle.timerId)) ?? handle
       const found = await this.#timers.find(at, state => {
+        if (state.kind === 'removing') return { kind: state.kind, after: state.changeOffset }
         if (state.kind !== 'waiting' || !isOf(handle, state.record)) return { kind: state.kind }
         const { record, isRefused } = state
         const whole = { ...at, record, state: isRefused ? PARKED : SCHEDULED }
         return { kind: state.kind, message: wholeMessage(whole, this.#brokerName) }
       })
       if (found.message !== undefined) return found.message
+      if (found.after !== undefined) {
+        await this.#store.whenApplied(found.after)
+        continue
+      }
       if (found.kind !== 'absent' || !(await this.#hasMoved(handle, at))) return undefined
+    }
+  }
+
+  /**
+   * Moves a message by so much if it still waits where it was listed: `refused` beyond the longest
+   * delay, or when it could not hold what a move adds. Errors: those of the store.
+   */
+  async shift(message: ListedMessage, shiftMs: number): Promise<'shifted' | 'gone' | 'refused'> {
+    const handle = handleOfRecord(message, message.record, this.#brokerName)
+    const deliverTimeMs = message.deliverTimeMs + shiftMs
+    try {
+      const changeOffset = await this.#timers.find(message, state => {
+        if (state.kind !== 'waiting') return undefined
+        const when = {
+          waiting: state,
+          deliverTimeMs: Math.max(this.#clock.timeMs(), deliverTimeMs),
+        }
+        return this.#appendMove(handle, message, when).changeOffset
+      })
+      if (changeOffset === undefined) return 'gone'
+      await this.#store.whenApplied(changeOffset)
+      return 'shifted'
+    } catch (error) {
+      if (error instanceof BrokerError && REFUSALS.has(error.code)) return 'refused'
+      throw error
     }
   }
 

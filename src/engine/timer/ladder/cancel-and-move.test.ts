@@ -178,6 +178,28 @@ describe.each(DELAYS)('a message that was due %s', (_name, delayMs) => {
   })
 })
 
+test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  'a mark that was written and not synced is made durable by the next start (seed %d)',
+  async seed => {
+    const world = new SimulatedWorld({ seed })
+    let broker = await TestBroker.open(world)
+    const message = broker.accept({ key: 1, deliverTimeMs: nowOf(world) + 3 * DAY_MS })
+    await world.runFor(6_000)
+    await world.finish(broker.cancel(message))
+    world.faults.failNext({ call: 'datasync', path: /ladder/, error: 'STORE_FAILED' })
+    await world.runFor(6_000)
+    world.faults.heal()
+    world.kill()
+    broker = await TestBroker.open(world)
+    await world.runFor(12_000)
+    world.crash()
+    broker = await TestBroker.open(world)
+    await world.runFor(1_000)
+    expect(await world.finish(broker.cancel(message))).toBe('cancelled')
+    expect(broker.timers.statistics().waitingCount).toBe(0)
+  },
+)
+
 test('more cancels than memory for their marks hold up senders until a checkpoint', async () => {
   const world = new SimulatedWorld({ seed: 6 })
   const timers = { stagingBytesMax: 64 * 1024 }

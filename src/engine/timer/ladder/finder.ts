@@ -1,5 +1,6 @@
 import { BrokerError } from '../../../core/base/index.ts'
 import type { Store } from '../../store/index.ts'
+import type { BulkChanges } from '../bulk-changes.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
 import type { WaitingPlace, PendingRemovals } from '../pending-removals.ts'
 import type { RecoveredRemovals } from '../recovered-removals.ts'
@@ -51,6 +52,7 @@ export class Finder {
   readonly #parked: ParkedStore
   readonly #removals: PendingRemovals
   readonly #recovered: RecoveredRemovals
+  readonly #bulk: BulkChanges
   readonly #fired: FiredIds
   readonly #isLeft: (deliverTimeMs: number, timerId: number) => boolean
   readonly #search: ChunkSearch
@@ -63,6 +65,7 @@ export class Finder {
     parked: ParkedStore
     removals: PendingRemovals
     recovered: RecoveredRemovals
+    bulk: BulkChanges
     fired: FiredIds
     /** What chunks have of such a message is left over: it was done with there. */
     isLeft: (deliverTimeMs: number, timerId: number) => boolean
@@ -75,6 +78,7 @@ export class Finder {
     this.#parked = parts.parked
     this.#removals = parts.removals
     this.#recovered = parts.recovered
+    this.#bulk = parts.bulk
     this.#fired = parts.fired
     this.#isLeft = parts.isLeft
     this.#search = parts.search
@@ -85,12 +89,19 @@ export class Finder {
    * moment: nothing happens between the look and what `decide` does at once.
    */
   async find<Result>(ref: TimerRef, decide: (state: TimerState) => Result): Promise<Result> {
+    return this.#find(ref, found => {
+      const state = this.#stateOf(ref, found)
+      return state === 'moved' ? state : decide(state)
+    })
+  }
+
+  /** Looks until `decide` does not say that the message has moved meanwhile. */
+  async #find<Result>(ref: TimerRef, decide: (found: Found) => Result | 'moved'): Promise<Result> {
     const observed = this.#removals.observe()
     try {
       for (let looks = 1; ; looks++) {
-        const found = await this.#look(ref)
-        const state = this.#stateOf(ref, found)
-        if (state !== 'moved') return decide(state)
+        const result = decide(await this.#look(ref))
+        if (result !== 'moved') return result
         if (looks >= LOOK_COUNT_MAX) throw new BrokerError('MESSAGE_UNREADABLE', { ...ref })
       }
     } finally {
@@ -123,6 +134,18 @@ export class Finder {
     }
   }
 
+  /** Calls `decide` if the message waits and nobody has decided anything about it. */
+  async findCovered(
+    ref: TimerRef,
+    decide: (place: WaitingPlace, record: Buffer) => void,
+  ): Promise<void> {
+    await this.#find(ref, found => {
+      const state = this.#ownStateOf(ref, found)
+      if (state !== 'moved' && state.kind === 'waiting') decide(state.place, state.record)
+      return state
+    })
+  }
+
   async #look(ref: TimerRef): Promise<Found> {
     const { timerId } = ref
     const slot = this.#window.find(timerId)
@@ -153,6 +176,17 @@ export class Finder {
 
   /** In one step. `moved` when the message has gone somewhere else since it was looked for. */
   #stateOf(ref: TimerRef, found: Found): TimerState | 'moved' {
+    const state = this.#ownStateOf(ref, found)
+    if (state === 'moved' || state.kind !== 'waiting') return state
+    if (this.#bulk.cancelOf(ref, state.record, 0) !== undefined) return CANCELLED
+    const undecided = this.#bulk.undecidedOf(ref, state.record)
+    if (undecided === undefined) return state
+    // Whether it is delivered before is open: it is to be looked for again.
+    return { kind: 'removing', removal: 'moved', changeOffset: undecided.offset }
+  }
+
+  /** As `#stateOf`, by what was decided of this message alone. */
+  #ownStateOf(ref: TimerRef, found: Found): TimerState | 'moved' {
     const { timerId } = ref
     const pending = this.#removals.find(timerId)
     if (pending !== undefined) {

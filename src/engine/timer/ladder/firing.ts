@@ -1,11 +1,13 @@
 import type { Platform, Timer } from '../../../core/platform/index.ts'
 import { checkRecord } from '../../../model/message/index.ts'
 import type { Store } from '../../store/index.ts'
+import type { BulkChanges } from '../bulk-changes.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
 import type { PendingRemovals } from '../pending-removals.ts'
 import type { Publisher } from '../publisher.ts'
 import type { RecoveredRemovals } from '../recovered-removals.ts'
 import type { FiredIds } from '../fired-ids.ts'
+import type { TimerRef } from './chunk-search.ts'
 import { type Claim, emptyClaim } from './claim.ts'
 import { ColdReader } from './cold-reader.ts'
 import type { FiredAhead } from './fired-ahead.ts'
@@ -35,6 +37,7 @@ export class Firing {
   readonly #fired: FiredIds
   readonly #recovered: RecoveredRemovals
   readonly #removals: PendingRemovals
+  readonly #bulk: BulkChanges
   readonly #keep: Keep
   readonly #cold: ColdReader
   readonly #ahead: FiredAhead
@@ -64,6 +67,7 @@ export class Firing {
     fired: FiredIds
     recovered: RecoveredRemovals
     removals: PendingRemovals
+    bulk: BulkChanges
     ahead: FiredAhead
     /** Makes a claimed message that goes back to the window independent of the log. */
     keep: Keep
@@ -77,6 +81,7 @@ export class Firing {
     this.#fired = parts.fired
     this.#recovered = parts.recovered
     this.#removals = parts.removals
+    this.#bulk = parts.bulk
     this.#ahead = parts.ahead
     this.#keep = parts.keep
     this.#cold = new ColdReader({
@@ -126,6 +131,11 @@ export class Firing {
   /** A claimed message was removed: it is passed over, and not read before. */
   removeClaimed(timerId: number): void {
     for (const claim of this.#claimed()) if (claim.timerId === timerId) claim.isRemoved = true
+  }
+
+  /** Those that are claimed now. */
+  claimedRefs(): TimerRef[] {
+    return this.#claimed().map(({ timerId, deliverTimeMs }) => ({ timerId, deliverTimeMs }))
   }
 
   /** How many are claimed and not delivered. */
@@ -327,6 +337,12 @@ export class Firing {
     const { source, position } = this.#bytesOf(claim)
     if (claim.cold !== undefined && checkRecord(source, 0, source.length).kind !== 'record') {
       this.#lost(claim)
+      return true
+    }
+    const cancel = this.#bulk.cancelOf(claim, source, position)
+    if (cancel !== undefined) {
+      cancel.count++
+      this.#parked.lateDone(claim.timerId)
       return true
     }
     const outcome = this.#publisher.deliver(source, position, claim.timerId)

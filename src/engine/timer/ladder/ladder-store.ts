@@ -4,6 +4,7 @@ import {
   PROPERTY,
   recordProperties,
   recordQueueId,
+  TIMER_BULK_QUEUE,
   TIMER_CANCEL_QUEUE,
   TIMER_MOVE_QUEUE,
 } from '../../../model/message/index.ts'
@@ -13,6 +14,7 @@ import type {
   Store,
   TopicApplier,
 } from '../../store/index.ts'
+import type { BulkChanges, BulkJob } from '../bulk-changes.ts'
 import type { Chunk } from '../chunk.ts'
 import { PagePool } from '../page-pool.ts'
 import type { ParkedPlace } from '../parked/parked-queue.ts'
@@ -33,8 +35,10 @@ import { LoadedBlocks } from './loaded-blocks.ts'
 import { ChunkRanges } from './list/chunk-ranges.ts'
 import type { ListPosition } from './list/list-order.ts'
 import { Survey } from './list/survey.ts'
+import { Sweep } from './list/sweep.ts'
 import type { Tally } from './list/tally.ts'
 import { type ListStep, WaitingList, type WaitingQuery } from './list/waiting-list.ts'
+import { WaitingWalk } from './list/waiting-walk.ts'
 import { WaitingMessages } from './list/waiting-messages.ts'
 import { Loader } from './loader.ts'
 import { Materializer, type WaitingMessage } from './materializer.ts'
@@ -88,6 +92,8 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
   readonly #finder: Finder
   readonly #list: WaitingList
   readonly #survey: Survey
+  readonly #sweep: Sweep
+  readonly #bulk: BulkChanges
   /** Chunks that the latest snapshot names. */
   #named: readonly Chunk[] = []
   #isStarted = false
@@ -103,6 +109,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     fired: FiredIds
     removals: PendingRemovals
     recovered: RecoveredRemovals
+    bulk: BulkChanges
     /** A message, known by its first timer id, is at `ref` from now on. */
     onMoved: (firstTimerId: number, ref: TimerRef) => void
     section: unknown
@@ -114,6 +121,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     this.#parked = parked
     this.#removals = removals
     this.#recovered = recovered
+    this.#bulk = parts.bulk
     this.#onMoved = parts.onMoved
     this.#table = new PartitionTable(platform, this.#pool, options.directory)
     this.#window = new Window(platform.clock.timeMs(), options.windowCountMax)
@@ -147,16 +155,20 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     this.#finder = new Finder({ ...parts, ...inMemory, firing: this.#firing, isLeft, search })
     const messages = new WaitingMessages({ ...parts, ...inMemory, ahead: this.#ahead, isLeft })
     const { log, timers } = platform
-    const ranges = new ChunkRanges({ timers, log, messages, removals, finder: this.#finder })
-    this.#list = new WaitingList({
-      ...inMemory,
-      parked,
-      search,
-      messages,
-      ranges,
-      stepBytes: options.listStepBytes,
+    const ranges = new ChunkRanges({ timers, log, messages, removals })
+    const finding = { ...inMemory, finder: this.#finder, messages, ranges, parked }
+    this.#list = new WaitingList({ ...finding, search, stepBytes: options.listStepBytes })
+    const walk = new WaitingWalk({ ...finding, timers, store })
+    this.#survey = new Survey({ ...finding, walk })
+    this.#sweep = new Sweep({
+      ...finding,
+      timers,
+      log,
+      bulk: this.#bulk,
+      walk,
+      firing: this.#firing,
+      remove: (ref, place) => this.#removeCovered(ref, place),
     })
-    this.#survey = new Survey({ ...inMemory, timers, store, parked, messages, ranges })
   }
 
   /** Messages that wait, parked ones not counted. */
@@ -222,12 +234,13 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     this.#store.onApplied(() => this.#keepUp())
     this.#loader.start()
     this.#firing.start()
-    this.#carryingOut = this.#carryOut()
+    this.#carryingOut = this.#carryOut().then(() => this.#sweep.start())
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true
     await this.#carryingOut
+    await this.#sweep.stop()
     await this.#loader.stop()
     await this.#firing.stop()
     await this.#writer.idle()
@@ -240,12 +253,17 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
 
   /** See `WaitingList.step`. */
   list(query: WaitingQuery, after: ListPosition | undefined, countMax: number): Promise<ListStep> {
-    return this.#list.step(query, after, countMax)
+    return this.#list.step(this.#bulk.standing(query), after, countMax)
   }
 
   /** See `Survey.count`. */
   count(query: WaitingQuery, tally: Tally): Promise<void> {
-    return this.#survey.count(query, tally)
+    return this.#survey.count(this.#bulk.standing(query), tally)
+  }
+
+  /** Resolves when a cancel by filter is carried out. */
+  whenSwept(job: BulkJob): Promise<void> {
+    return this.#sweep.whenDone(job)
   }
 
   /** It is decided, and appended to the log, that a waiting message is cancelled or moved. */
@@ -267,6 +285,11 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     if (queueId === TIMER_CANCEL_QUEUE) {
       const properties = recordProperties(record.source, record.position)
       this.#applyRemoval(refOf(findProperty(properties, PROPERTY.ORRERY_CANCELS)), 'cancelled')
+      return
+    }
+    if (queueId === TIMER_BULK_QUEUE) {
+      this.#bulk.applied(record.commitLogOffset, record.source, record.position)
+      if (this.#isStarted) this.#sweep.start()
       return
     }
     this.#applyAccept(record)
@@ -311,6 +334,15 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     else if (place.kind === 'parked') this.#parked.remove(timerId)
   }
 
+  /** A message that a cancel by filter covers; false when somebody else has removed it. */
+  #removeCovered(ref: TimerRef, place: WaitingPlace): boolean {
+    const { timerId } = ref
+    if (this.#removals.find(timerId) !== undefined) return false
+    this.#removals.begin({ timerId, removal: 'cancelled', changeOffset: 0, place })
+    this.#applyRemoval(ref, 'cancelled')
+    return true
+  }
+
   /** Carries out what recovery has found, message by message, while other work goes on. */
   async #carryOut(): Promise<void> {
     try {
@@ -323,8 +355,8 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
           this.#recovered.take(ref.timerId)
           if (place === undefined) return
           if (isMarked) {
-            // After the last checkpoint, whose counts do not know it.
-            if (place.kind === 'chunk') place.chunk.countRemoved(place.position)
+            // After the last checkpoint, whose counts do not know it; and perhaps never synced.
+            if (place.kind === 'chunk') place.chunk.markRemoved(place.position, removal)
             return
           }
           // As if it were new: a read that is under way does not see the mark.

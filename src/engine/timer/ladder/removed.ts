@@ -33,8 +33,9 @@ export class Removed {
     const timerId = timerIdOf(source, at)
     const mark = timerMark(source, at)
     if (mark !== 'waits') {
-      // Marked after the last checkpoint, whose counts do not know it.
-      if (this.#recovered.take(timerId) !== undefined) place.chunk.countRemoved(place.position)
+      const removal = this.#recovered.take(timerId)
+      // Marked after the last checkpoint, whose counts do not know it; perhaps never synced.
+      if (removal !== undefined) place.chunk.markRemoved(place.position, removal)
       this.#ahead.take(timerId)
       return mark
     }

@@ -7,6 +7,7 @@ import {
   recordProperties,
 } from '../../../model/message/index.ts'
 import type { CheckpointParticipant } from '../../store/index.ts'
+import type { BulkChanges } from '../bulk-changes.ts'
 import { Chunk } from '../chunk.ts'
 import { readChunk } from '../chunk-reader.ts'
 import type { FiredIds } from '../fired-ids.ts'
@@ -57,6 +58,7 @@ export class ParkedStore implements CheckpointParticipant {
   readonly #fired: FiredIds
   readonly #recovered: RecoveredRemovals
   readonly #removals: PendingRemovals
+  readonly #bulk: BulkChanges
   readonly #pool = new PagePool()
   readonly #chunks = new Map<number, Chunk>()
   /** Ids in a chunk that are delivered: kept until the whole chunk goes. */
@@ -82,6 +84,7 @@ export class ParkedStore implements CheckpointParticipant {
     fired: FiredIds
     recovered: RecoveredRemovals
     removals: PendingRemovals
+    bulk: BulkChanges
   }) {
     this.#platform = parts.platform
     this.#directory = parts.directory
@@ -89,6 +92,7 @@ export class ParkedStore implements CheckpointParticipant {
     this.#fired = parts.fired
     this.#recovered = parts.recovered
     this.#removals = parts.removals
+    this.#bulk = parts.bulk
   }
 
   /** Messages that wait although their time has come. */
@@ -407,13 +411,18 @@ export class ParkedStore implements CheckpointParticipant {
           this.#lose(queue, place)
           continue
         }
-        const outcome = this.#publisher.deliver(record, 0, place.timerId)
-        if (outcome === 'busy') return
-        if (outcome === 'refused') {
-          queue.backOff(this.#platform.clock.uptimeMs())
-          return
+        const cancel = this.#bulk.cancelOf(place, record, 0)
+        if (cancel !== undefined) {
+          cancel.count++
+        } else {
+          const outcome = this.#publisher.deliver(record, 0, place.timerId)
+          if (outcome === 'busy') return
+          if (outcome === 'refused') {
+            queue.backOff(this.#platform.clock.uptimeMs())
+            return
+          }
+          queue.taken()
         }
-        queue.taken()
       }
       queue.shift()
       this.#markGone(place)

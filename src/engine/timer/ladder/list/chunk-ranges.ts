@@ -4,7 +4,6 @@ import { readChunk } from '../../chunk-reader.ts'
 import type { PendingRemovals } from '../../pending-removals.ts'
 import { timerDeliverTimeMs, timerIdOf, timerRecordStart } from '../../timer-record.ts'
 import type { TimerRef } from '../chunk-search.ts'
-import type { Finder } from '../finder.ts'
 import type { WaitingMessages } from './waiting-messages.ts'
 
 const READ_BYTES = 512 * 1024
@@ -21,8 +20,22 @@ export function untakenRange(chunk: Chunk): ChunkRange {
   return { chunk, from: chunk.takenBytes, to: chunk.sizeBytes }
 }
 
-/** Shown a waiting message: its accept record lies in `source` from `from` to `to`. */
-export type SeeRecord = (ref: TimerRef, source: Buffer, from: number, to: number) => void
+/** Where a message lies in its chunk, and its accept record in what was read. */
+export interface RecordAt {
+  readonly position: number
+  readonly source: Buffer
+  readonly from: number
+  readonly to: number
+}
+
+export interface RangeVisitor {
+  /** Whether the message with the accept record at `from` is meant. */
+  readonly wants: (ref: TimerRef, source: Buffer, from: number) => boolean
+  /** One that is, and waits in the chunk at this moment. */
+  readonly see: (ref: TimerRef, at: RecordAt) => void
+  /** One that is, and that was loaded or split since the range was taken. */
+  readonly follow: (ref: TimerRef) => Promise<void>
+}
 
 /** Reads ranges of chunks in steps of 512 KB, with a turn of the loop after each. */
 export class ChunkRanges {
@@ -31,7 +44,6 @@ export class ChunkRanges {
     readonly log: Log
     readonly messages: WaitingMessages
     readonly removals: PendingRemovals
-    readonly finder: Finder
   }
 
   constructor(parts: {
@@ -39,49 +51,50 @@ export class ChunkRanges {
     log: Log
     messages: WaitingMessages
     removals: PendingRemovals
-    finder: Finder
   }) {
     this.#parts = parts
   }
 
-  /**
-   * Makes sure that ranges can be read although their messages move on meanwhile, until the
-   * returned function is called.
-   */
-  hold(ranges: readonly ChunkRange[]): () => void {
-    const releases = [this.#parts.removals.observe(), ...ranges.map(({ chunk }) => chunk.hold())]
-    return () => {
-      for (const release of releases) release()
-    }
-  }
-
-  /** Shows what waits in a range that is held. Damage is reported and passed over. */
-  async read({ chunk, from, to }: ChunkRange, see: SeeRecord): Promise<void> {
-    const { timers, log, messages } = this.#parts
+  /** Shows what waits in a range; its chunk must be held. Damage is reported and passed over. */
+  async read({ chunk, from, to }: ChunkRange, visitor: RangeVisitor): Promise<void> {
+    const { timers } = this.#parts
     for (let position = from; position < to;) {
-      const start = position
       const movedOn: TimerRef[] = []
-      const visitor = {
-        record: (source: Buffer, at: number, size: number): void => {
-          const timerId = timerIdOf(source, at)
-          const ref = { timerId, deliverTimeMs: timerDeliverTimeMs(source, at) }
-          if (start + at < chunk.takenBytes) movedOn.push(ref)
-          else if (messages.waitsInChunk(source, at)) {
-            see(ref, source, timerRecordStart(at), at + size)
-          }
-        },
-      }
-      const range = { position, bytesMax: Math.min(READ_BYTES, to - position) }
-      position = await readChunk(chunk, range, { visitor, log })
-      for (const ref of movedOn) await this.#follow(ref, see)
+      const bytesMax = Math.min(READ_BYTES, to - position)
+      position = await this.#readBlock(chunk, { position, bytesMax }, { visitor, movedOn })
+      for (const ref of movedOn) await visitor.follow(ref)
       await new Promise<void>(resolve => timers.soon(resolve))
     }
   }
 
-  /** The chunk was loaded or split meanwhile: what it says of this message is out of date. */
-  #follow(ref: TimerRef, see: SeeRecord): Promise<void> {
-    return this.#parts.finder.find(ref, state => {
-      if (state.kind === 'waiting') see(ref, state.record, 0, state.record.length)
-    })
+  async #readBlock(
+    chunk: Chunk,
+    range: { readonly position: number; readonly bytesMax: number },
+    { visitor, movedOn }: { readonly visitor: RangeVisitor; readonly movedOn: TimerRef[] },
+  ): Promise<number> {
+    const { log, messages, removals } = this.#parts
+    const record = (source: Buffer, at: number, size: number): void => {
+      if (!messages.waitsInChunk(source, at)) return
+      const ref = { timerId: timerIdOf(source, at), deliverTimeMs: timerDeliverTimeMs(source, at) }
+      const start = timerRecordStart(at)
+      if (!visitor.wants(ref, source, start)) return
+      const position = range.position + at
+      if (position < chunk.takenBytes) movedOn.push(ref)
+      else visitor.see(ref, { position, source, from: start, to: at + size })
+    }
+    const observed = removals.observe()
+    try {
+      return await readChunk(chunk, range, { log, visitor: { record } })
+    } finally {
+      observed()
+    }
+  }
+}
+
+/** Keeps the files of chunks, whatever becomes of their messages, until it is called back. */
+export function holdChunks(ranges: readonly ChunkRange[]): () => void {
+  const releases = ranges.map(({ chunk }) => chunk.hold())
+  return () => {
+    for (const release of releases) release()
   }
 }

@@ -67,12 +67,16 @@ export class Look {
     return stretches.slice(0, end)
   }
 
-  /** A message of a range: it lies in `source` from `from` to `to`. */
-  see(ref: TimerRef, source: Buffer, from: number, to: number): void {
-    if (!this.isIn(ref) || !this.#inChunks.accepts(ref)) return
-    if (this.#query.matches?.(source, from) === false) return
-    const record = Buffer.from(source.subarray(from, to))
-    this.#inChunks.add({ ...ref, isParked: false, record })
+  /** Whether a message of a range is worth copying: its record lies at `position`. */
+  wants(ref: TimerRef, source: Buffer, position: number): boolean {
+    if (!this.isIn(ref) || !this.#inChunks.accepts(ref)) return false
+    return this.#query.matches?.(source, position, ref) !== false
+  }
+
+  /** Takes in a message that it wants. */
+  add({ timerId, deliverTimeMs }: TimerRef, record: Buffer): void {
+    const copy = Buffer.from(record)
+    this.#inChunks.add({ timerId, deliverTimeMs, isParked: false, record: copy })
   }
 
   /**
@@ -91,9 +95,9 @@ export class Look {
       if (at === undefined) {
         unread.push(item)
         count++
-      } else if (this.#query.matches?.(at.source, at.position) !== false) {
+      } else if (this.#query.matches?.(at.source, at.position, item) !== false) {
         const record = Buffer.from(at.source.subarray(at.position, at.position + at.sizeBytes))
-        this.#add(item, false, record)
+        this.#find(item, false, record)
         count++
       }
       if (count === this.#countMax) {
@@ -107,7 +111,7 @@ export class Look {
   }
 
   addRead(ref: TimerRef, isParked: boolean, record: Buffer): void {
-    if (this.#query.matches?.(record, 0) !== false) this.#add(ref, isParked, record)
+    if (this.#query.matches?.(record, 0, ref) !== false) this.#find(ref, isParked, record)
   }
 
   result(): ListStep {
@@ -122,7 +126,7 @@ export class Look {
     return { messages, next: last === undefined ? this.#end() : this.#behind(last) }
   }
 
-  #add({ timerId, deliverTimeMs }: TimerRef, isParked: boolean, record: Buffer): void {
+  #find({ timerId, deliverTimeMs }: TimerRef, isParked: boolean, record: Buffer): void {
     this.#found.push({ timerId, deliverTimeMs, isParked, record })
   }
 

@@ -3,9 +3,10 @@ import type { Chunk } from '../../chunk.ts'
 import type { ParkedPlace } from '../../parked/parked-queue.ts'
 import type { ParkedStore } from '../../parked/parked-store.ts'
 import type { ChunkSearch, TimerRef } from '../chunk-search.ts'
+import type { Finder } from '../finder.ts'
 import type { PartitionTable } from '../partition-table.ts'
 import type { Window } from '../window.ts'
-import type { ChunkRanges } from './chunk-ranges.ts'
+import { type ChunkRanges, holdChunks } from './chunk-ranges.ts'
 import { Least } from './least.ts'
 import { type ListPosition, positionAt } from './list-order.ts'
 import { Look } from './look.ts'
@@ -32,7 +33,7 @@ export interface WaitingQuery {
   /** What is parked, or what waits for its time; `undefined`: both. */
   readonly isParked: boolean | undefined
   /** Said of the accept record at a position. `undefined`: all. */
-  readonly matches: ((source: Buffer, position: number) => boolean) | undefined
+  readonly matches: ((source: Buffer, position: number, ref: TimerRef) => boolean) | undefined
 }
 
 export interface ListStep {
@@ -57,6 +58,7 @@ export class WaitingList {
   readonly #window: Window
   readonly #parked: ParkedStore
   readonly #search: ChunkSearch
+  readonly #finder: Finder
   readonly #messages: WaitingMessages
   readonly #ranges: ChunkRanges
   readonly #stepBytes: number
@@ -68,6 +70,7 @@ export class WaitingList {
     window: Window
     parked: ParkedStore
     search: ChunkSearch
+    finder: Finder
     messages: WaitingMessages
     ranges: ChunkRanges
     /** What one step reads of chunks, about. */
@@ -77,6 +80,7 @@ export class WaitingList {
     this.#window = parts.window
     this.#parked = parts.parked
     this.#search = parts.search
+    this.#finder = parts.finder
     this.#messages = parts.messages
     this.#ranges = parts.ranges
     this.#stepBytes = parts.stepBytes
@@ -112,11 +116,15 @@ export class WaitingList {
     const ranges = look.isOfWindow ? look.ranges(chunks, this.#stepBytes) : []
     const unread = look.isOfWindow ? this.#lookAtWindow(look) : []
     const parked = look.isOfParked ? this.#lookAtParked(look) : []
-    const release = this.#ranges.hold(ranges)
+    const release = holdChunks(ranges)
     try {
       for (const range of ranges) {
-        await this.#ranges.read(range, (ref, source, from, to) => {
-          look.see(ref, source, from, to)
+        await this.#ranges.read(range, {
+          wants: (ref, source, from) => look.wants(ref, source, from),
+          see: (ref, { source, from, to }) => {
+            look.add(ref, source.subarray(from, to))
+          },
+          follow: ref => this.#follow(look, ref),
         })
       }
     } finally {
@@ -154,6 +162,13 @@ export class WaitingList {
       least.add(place)
     })
     return look.collect(least, () => undefined)
+  }
+
+  /** The chunk was loaded or split meanwhile: what it says of this message is out of date. */
+  #follow(look: Look, ref: TimerRef): Promise<void> {
+    return this.#finder.find(ref, state => {
+      if (state.kind === 'waiting') look.add(ref, state.record)
+    })
   }
 
   async #read(look: Look, ref: TimerRef, isParked: boolean): Promise<void> {

@@ -1,0 +1,155 @@
+import {
+  recordBodyEnd,
+  recordBodyStart,
+  recordProperties,
+  recordTopic,
+  TIMER_TOPIC,
+} from '../../model/message/index.ts'
+import {
+  asksForProperties,
+  type BulkOrder,
+  bulkOrderOf,
+  matchesProperties,
+} from '../../model/schedule/index.ts'
+import { type CheckpointParticipant, ManifestFields } from '../store/index.ts'
+import type { TimerRef } from './ladder/chunk-search.ts'
+import type { WaitingQuery } from './ladder/list/waiting-list.ts'
+
+/** A change of all messages that a filter means. */
+export interface BulkJob {
+  readonly order: BulkOrder
+  /** Log offset of its record: messages accepted, or moved, before it are meant. */
+  readonly offset: number
+  /** The record is durable: from then on the change holds. */
+  isApplied: boolean
+  /** Everything that it means is changed. */
+  isDone: boolean
+  /** How many messages it has changed, in this process. */
+  count: number
+}
+
+/** As the manifest has it. */
+interface JobSection {
+  readonly offset: number
+  readonly order: BulkOrder
+}
+
+/**
+ * Changes of all messages that a filter means, from the moment they are decided until they are
+ * carried out. A cancel holds from the moment its record is durable: what it covers is not
+ * delivered, nor listed, although its mark is still to be written.
+ */
+export class BulkChanges implements CheckpointParticipant {
+  readonly name = 'bulk'
+  #jobs: BulkJob[] = []
+
+  /** `section` is that of the manifest, `undefined` in a new store. Errors: STORE_DAMAGED. */
+  constructor(section: unknown) {
+    this.#jobs = jobSectionsOf(section).map(({ offset, order }) => {
+      return { offset, order, isApplied: true, isDone: false, count: 0 }
+    })
+  }
+
+  /** Not carried out yet. */
+  get active(): readonly BulkJob[] {
+    return this.#jobs.filter(job => !job.isDone)
+  }
+
+  /** The same query without what a cancel covers. */
+  standing(query: WaitingQuery): WaitingQuery {
+    if (this.#jobs.length === 0) return query
+    return {
+      ...query,
+      matches: (source, position, ref) => {
+        if (this.cancelOf(ref, source, position) !== undefined) return false
+        return query.matches?.(source, position, ref) !== false
+      },
+    }
+  }
+
+  /** It is decided: its record is in the log, not yet durable. */
+  begin(offset: number, order: BulkOrder): BulkJob {
+    const job = { offset, order, isApplied: false, isDone: false, count: 0 }
+    this.#jobs.push(job)
+    return job
+  }
+
+  /**
+   * The record at `offset` is durable; recovery may find it again although the manifest has it.
+   * Returns the job.
+   */
+  applied(offset: number, source: Buffer, position: number): BulkJob {
+    const known = this.#jobs.find(job => job.offset === offset)
+    const start = recordBodyStart(source, position)
+    const body = source.toString('utf8', start, recordBodyEnd(source, position))
+    const job = known ?? this.begin(offset, bulkOrderOf(JSON.parse(body)))
+    job.isApplied = true
+    return job
+  }
+
+  /**
+   * The cancel that covers a message, by its accept record at `position`: it must not be delivered
+   * any more.
+   */
+  cancelOf(ref: TimerRef, source: Buffer, position: number): BulkJob | undefined {
+    if (this.#jobs.length === 0) return undefined
+    return this.#jobs.find(job => {
+      return (
+        job.isApplied && job.order.change.kind === 'cancel' && covers(job, ref, source, position)
+      )
+    })
+  }
+
+  /** A cancel that covers it, decided and not durable: what becomes of it is not known yet. */
+  undecidedOf(ref: TimerRef, source: Buffer): BulkJob | undefined {
+    return this.#jobs.find(job => {
+      return !job.isApplied && job.order.change.kind === 'cancel' && covers(job, ref, source, 0)
+    })
+  }
+
+  snapshot(): readonly JobSection[] {
+    // What is done is in the files that this snapshot names.
+    this.#jobs = this.#jobs.filter(job => !job.isDone)
+    return this.#jobs.filter(job => job.isApplied).map(({ offset, order }) => ({ offset, order }))
+  }
+
+  prepare(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  write(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  relieve(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  committed(): Promise<void> {
+    return Promise.resolve()
+  }
+}
+
+/** Whether a job means a message. Messages of delay levels have no id, and are never meant. */
+export function covers(
+  { order, offset }: BulkJob,
+  { timerId, deliverTimeMs }: TimerRef,
+  source: Buffer,
+  position: number,
+): boolean {
+  const { filter } = order
+  if (timerId >= offset) return false
+  if (deliverTimeMs < (filter.fromMs ?? 0) || deliverTimeMs >= (filter.toMs ?? Infinity))
+    return false
+  if (recordTopic(source, position) !== TIMER_TOPIC) return false
+  return !asksForProperties(filter) || matchesProperties(filter, recordProperties(source, position))
+}
+
+function jobSectionsOf(section: unknown): readonly JobSection[] {
+  if (section === undefined) return []
+  const fields = new ManifestFields({ bulk: section }, 'sections')
+  return fields.objects('bulk').map(job => ({
+    offset: job.count('offset'),
+    order: bulkOrderOf(job.object('order').values()),
+  }))
+}

@@ -1,0 +1,195 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type BrokerClient,
+  connectRemoting,
+  PullConsumer,
+  ScheduledMessagesClient,
+} from '../client/index.ts'
+import { loadOptions } from '../core/config/index.ts'
+import { SimulatedWorld } from '../core/platform/simulated/index.ts'
+import type { ScheduleFilter } from '../model/schedule/index.ts'
+import { startServer } from './start-server.ts'
+
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+const CANCEL = { kind: 'cancel' } as const
+
+interface Scene {
+  readonly world: SimulatedWorld
+  readonly client: BrokerClient
+  readonly scheduled: ScheduledMessagesClient
+}
+
+async function served(world = new SimulatedWorld({ seed: 1 })): Promise<Scene> {
+  const { options } = loadOptions({ flags: { data: '/data' } })
+  await world.finish(startServer(options, world.platform))
+  const nameserver = '127.0.0.1:9876'
+  const client = await world.finish(connectRemoting({ platform: world.outside, nameserver }))
+  return { world, client, scheduled: new ScheduledMessagesClient(client) }
+}
+
+/** Messages whose bodies are their delays in seconds. */
+async function sendAll(scene: Scene, topic: string, delaysMs: readonly number[]): Promise<void> {
+  const { world, client } = scene
+  for (const delayMs of delaysMs) {
+    await world.finish(client.send({ topic, delayMs, body: String(delayMs / SECOND_MS) }))
+  }
+}
+
+async function pulled({ world, client }: Scene, topic: string): Promise<string[]> {
+  const bodies: string[] = []
+  const consumer = new PullConsumer(client, 'billing')
+  for (const queue of await world.finish(consumer.queues(topic))) {
+    const { messages } = await world.finish(consumer.pull(queue, { offset: 0 }))
+    bodies.push(...messages.map(({ body }) => body.toString()))
+  }
+  return bodies.toSorted((a, b) => Number(a) - Number(b))
+}
+
+function count({ world, scheduled }: Scene, filter: ScheduleFilter = {}): Promise<number> {
+  return world.finish(scheduled.count(filter))
+}
+
+const DELAYS = [3 * SECOND_MS, 20 * SECOND_MS, 5 * MINUTE_MS, 3 * HOUR_MS, 70 * 24 * HOUR_MS]
+
+describe('a cancel by filter', () => {
+  test('cancels what it means, near and far, and nothing else', async () => {
+    const scene = await served()
+    const { world, scheduled } = scene
+    await sendAll(scene, 'orders', DELAYS)
+    await sendAll(scene, 'mails', DELAYS)
+    const all = { changedCount: 5, refusedCount: 0 }
+    const filter = { topic: 'orders' }
+    expect(await world.finish(scheduled.changeAll(filter, CANCEL, true))).toEqual(all)
+    expect(await count(scene)).toBe(10)
+    expect(await world.finish(scheduled.changeAll(filter, CANCEL, false))).toEqual(all)
+    expect(await count(scene, filter)).toBe(0)
+    expect(await count(scene)).toBe(5)
+    await world.runFor(30 * SECOND_MS)
+    expect(await pulled(scene, 'orders')).toEqual([])
+    expect(await pulled(scene, 'mails')).toEqual(['3', '20'])
+  })
+
+  test('of deliver times leaves those before and behind', async () => {
+    const scene = await served()
+    const { world, scheduled } = scene
+    const startMs = world.platform.clock.timeMs()
+    await sendAll(scene, 'orders', DELAYS)
+    const filter = { fromMs: startMs + 10 * SECOND_MS, toMs: startMs + 4 * HOUR_MS }
+    const { changedCount } = await world.finish(scheduled.changeAll(filter, CANCEL, false))
+    expect(changedCount).toBe(3)
+    expect(await count(scene)).toBe(2)
+  })
+
+  test('does not mean what is sent afterwards', async () => {
+    const scene = await served()
+    const { world, scheduled } = scene
+    await sendAll(scene, 'orders', [HOUR_MS])
+    await world.finish(scheduled.changeAll({ topic: 'orders' }, CANCEL, false))
+    await sendAll(scene, 'orders', [2 * HOUR_MS, 5 * SECOND_MS])
+    expect(await count(scene)).toBe(2)
+    await world.runFor(10 * SECOND_MS)
+    expect(await pulled(scene, 'orders')).toEqual(['5'])
+  })
+
+  test.each(['power cut', 'power cut a moment later'])('holds over a %s', async how => {
+    const first = await served()
+    await sendAll(first, 'orders', DELAYS)
+    await first.world.finish(first.scheduled.changeAll({ topic: 'orders' }, CANCEL, false))
+    if (how !== 'power cut') await first.world.runFor(6 * SECOND_MS)
+    first.world.crash()
+    const scene = await served(first.world)
+    await sendAll(scene, 'orders', [7 * SECOND_MS])
+    await scene.world.runFor(40 * SECOND_MS)
+    expect(await pulled(scene, 'orders')).toEqual(['7'])
+    expect(await count(scene)).toBe(0)
+  })
+
+  test('makes a later cancel of one of them say cancelled', async () => {
+    const scene = await served()
+    const { world, client, scheduled } = scene
+    const message = { topic: 'orders', delayMs: HOUR_MS, body: 'x' }
+    const { recallHandle = '' } = await world.finish(client.send(message))
+    await world.finish(scheduled.changeAll({ topic: 'orders' }, CANCEL, false))
+    const recalled = client.recall({ topic: 'orders', recallHandle })
+    expect(await world.finish(recalled)).toBe('cancelled')
+    expect(await world.finish(client.move(recallHandle, { delayMs: 5 }))).toEqual({
+      kind: 'cancelled',
+    })
+  })
+})
+
+describe('a shift by filter', () => {
+  test('makes each due later, under its old id', async () => {
+    const scene = await served()
+    const { world, client, scheduled } = scene
+    const startMs = world.platform.clock.timeMs()
+    const message = { topic: 'orders', delayMs: HOUR_MS, body: 'x' }
+    const { recallHandle } = await world.finish(client.send(message))
+    await sendAll(scene, 'orders', DELAYS)
+    const shift = { kind: 'shift', shiftMs: 24 * HOUR_MS } as const
+    const { changedCount } = await world.finish(scheduled.changeAll({}, shift, false))
+    expect(changedCount).toBe(6)
+    const page = await world.finish(scheduled.list({}, { limit: 100, cursor: undefined }))
+    expect(page.messages).toHaveLength(6)
+    expect(
+      page.messages.every(({ deliverTimeMs }) => deliverTimeMs >= startMs + 24 * HOUR_MS),
+    ).toBe(true)
+    expect(page.messages.map(({ id }) => id)).toContain(recallHandle)
+  })
+
+  test('to a time that has come delivers now', async () => {
+    const scene = await served()
+    const { world, scheduled } = scene
+    await sendAll(scene, 'orders', [MINUTE_MS, HOUR_MS, 30 * HOUR_MS])
+    const shift = { kind: 'shift', shiftMs: -2 * HOUR_MS } as const
+    await world.finish(scheduled.changeAll({ topic: 'orders' }, shift, false))
+    await world.runFor(5 * SECOND_MS)
+    expect(await pulled(scene, 'orders')).toEqual(['60', '3600'])
+    expect(await count(scene)).toBe(1)
+  })
+
+  test('leaves those that would be due beyond the longest delay', async () => {
+    const scene = await served()
+    const { world, scheduled } = scene
+    const yearMs = 365 * 24 * HOUR_MS
+    await sendAll(scene, 'orders', [HOUR_MS, 9 * yearMs])
+    const shift = { kind: 'shift', shiftMs: 5 * yearMs } as const
+    expect(await world.finish(scheduled.changeAll({}, shift, false))).toEqual({
+      changedCount: 1,
+      refusedCount: 1,
+    })
+    expect(await count(scene)).toBe(2)
+  })
+
+  test('goes on after a crash, and shifts none twice', async () => {
+    const first = await served()
+    const startMs = first.world.platform.clock.timeMs()
+    const delaysMs = Array.from({ length: 700 }, (_, index) => HOUR_MS + index * SECOND_MS)
+    await sendAll(first, 'orders', delaysMs)
+    const shift = { kind: 'shift', shiftMs: 24 * HOUR_MS } as const
+    first.scheduled.changeAll({}, shift, false).catch(() => undefined)
+    const before = { toMs: startMs + 24 * HOUR_MS }
+    let restCount = 700
+    while (restCount > 350) {
+      await first.world.runFor(1)
+      restCount = await count(first, before)
+    }
+    first.world.crash()
+    const scene = await served(first.world)
+    await scene.world.runFor(20 * SECOND_MS)
+    expect(await count(scene, before)).toBe(0)
+    expect(await count(scene, { toMs: startMs + 26 * HOUR_MS })).toBe(700)
+  })
+})
+
+test.each([
+  ['a state', { state: 'parked' } as const, CANCEL],
+  ['times in the wrong order', { fromMs: 2, toMs: 1 }, CANCEL],
+  ['a shift by nothing', {}, { kind: 'shift', shiftMs: 0 } as const],
+])('%s is refused', async (_name, filter, change) => {
+  const scene = await served()
+  const changing = scene.scheduled.changeAll(filter, change, false)
+  await expect(scene.world.finish(changing)).rejects.toMatchObject({ code: 'PARAMETER_INVALID' })
+})

@@ -1,0 +1,85 @@
+import { BrokerError } from '../../src/core/base/index.ts'
+import type { BulkChange, ScheduleFilter } from '../../src/model/schedule/index.ts'
+import { isCancelled, type Send } from './ledger.ts'
+import { type Simulation, TOPICS } from './simulation.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const LIMIT_MS = 60_000
+
+/** Cancels all that a filter means. */
+export async function cancelByFilter(sim: Simulation): Promise<void> {
+  const filter = filterOf(sim)
+  const meant = meantBy(sim, filter)
+  for (const { cancels } of meant) cancels.unansweredCount++
+  const process = sim.process
+  const count = await changed(sim, filter, { kind: 'cancel' })
+  if (count === undefined) return
+  // What was delivered before is seen now, and everything else must not be any more.
+  await sim.readRest()
+  if (sim.process !== process) return
+  const doneOffset = process.engine.store.endOffset
+  for (const send of meant) {
+    // Moved, or to be moved, at the same time: it may have gone out of the filter before.
+    if (send.moves.mayBeDueMs.length > 0 || send.acceptOffset < 0) continue
+    send.cancels.unansweredCount--
+    if (send.place === undefined && !isCancelled(send)) send.cancels.doneOffset = doneOffset
+  }
+}
+
+/** Shifts all that a filter means. */
+export async function shiftByFilter(sim: Simulation): Promise<void> {
+  const filter = filterOf(sim)
+  const shiftMs = sim.random.pick([-DAY_MS, -HOUR_MS, -5_000, 5_000, HOUR_MS, 3 * DAY_MS])
+  const meant = meantBy(sim, filter)
+  for (const { moves, deliverTimeMs } of meant) {
+    const times = [deliverTimeMs, ...moves.mayBeDueMs].map(timeMs => timeMs + shiftMs)
+    // One whose time has come then is delivered at once: by what clock, nobody can say.
+    moves.mayBeDueMs.push(...times.map(timeMs => Math.min(timeMs, deliverTimeMs)), ...times)
+    moves.isPossible = true
+  }
+  await changed(sim, filter, { kind: 'shift', shiftMs })
+}
+
+async function changed(
+  sim: Simulation,
+  filter: ScheduleFilter,
+  change: BulkChange,
+): Promise<number | undefined> {
+  const { process, totals } = sim
+  totals.add(`${change.kind} by filter asked`)
+  const changing = process.engine.scheduled.changeAll(filter, change, false).then(
+    ({ changedCount }) => changedCount,
+    (error: unknown) => {
+      if (!(error instanceof BrokerError)) throw error
+      totals.add(`${change.kind} by filter refused ${error.code}`)
+      return undefined
+    },
+  )
+  const count = await sim.settled(changing, LIMIT_MS)
+  if (count === undefined || sim.process !== process) return undefined
+  totals.add(`${change.kind} by filter answered`)
+  totals.add(`${change.kind} by filter, messages`, count)
+  return count
+}
+
+function filterOf({ random, nowMs }: Simulation): ScheduleFilter {
+  const fromMs = nowMs + random.below(random.pick([1, 60_000, HOUR_MS]))
+  return {
+    topic: random.chance(0.9) ? random.pick(TOPICS) : undefined,
+    tag: random.chance(0.5) ? random.pick(['red', 'green', 'blue']) : undefined,
+    ...(random.chance(0.5) ? { fromMs, toMs: fromMs + random.pick([5_000, HOUR_MS, DAY_MS]) } : {}),
+  }
+}
+
+/** Those that were accepted, or may have been, and may wait. */
+function meantBy({ ledger }: Simulation, filter: ScheduleFilter): readonly Send[] {
+  const { topic, tag, fromMs = 0, toMs = Infinity } = filter
+  return [...ledger.sends.values()].filter(send => {
+    if (send.kind !== 'timer' || send.place !== undefined || isCancelled(send)) return false
+    if (topic !== undefined && send.topic !== topic) return false
+    if (tag !== undefined && send.properties.get('TAGS') !== tag) return false
+    const times = [send.deliverTimeMs, ...send.moves.mayBeDueMs]
+    return times.some(timeMs => timeMs >= fromMs && timeMs < toMs)
+  })
+}
