@@ -130,12 +130,18 @@ function mustWait(sim: Simulation, { filter, fromMs }: Meant): readonly Send[] {
   })
 }
 
-/** Nobody knows whether, or for when, it waits: not answered, damaged, or due about now. */
-function isDoubtful({ nowMs }: Simulation, send: Send): boolean {
+/**
+ * Nobody knows whether, or for when, it waits: not answered, damaged, or due by now by some clock
+ * that there was: it may be on its way.
+ */
+function isDoubtful({ nowMs, ledger }: Simulation, send: Send): boolean {
   if (send.handle === undefined) return send.deliverTimeMs > 0 && send.place === undefined
   const { cancels, moves } = send
   if (!send.isAcknowledged || send.isDamaged || cancels.unansweredCount > 0) return true
-  return moves.mayBeDueMs.length > 0 || (send.place === undefined && send.deliverTimeMs <= nowMs)
+  return (
+    moves.mayBeDueMs.length > 0 ||
+    (send.place === undefined && send.deliverTimeMs <= Math.max(nowMs, ledger.latestTimeMs))
+  )
 }
 
 function isGone(send: Send): boolean {
