@@ -10,8 +10,11 @@ interface Scene {
   readonly client: BrokerClient
 }
 
-async function served(world = new SimulatedWorld({ seed: 1 })): Promise<Scene> {
-  const { options } = loadOptions({ flags: { data: '/data' } })
+async function served(
+  world = new SimulatedWorld({ seed: 1 }),
+  flags: Readonly<Record<string, string>> = {},
+): Promise<Scene> {
+  const { options } = loadOptions({ flags: { data: '/data', ...flags } })
   await world.finish(startServer(options, world.platform))
   const nameserver = '127.0.0.1:9876'
   const client = await world.finish(connectRemoting({ platform: world.outside, nameserver }))
@@ -98,6 +101,28 @@ describe('a handle as Apache makes it', () => {
     expect(await scene.world.finish(scene.client.recall(recall))).toBe('cancelled')
     expect(await scene.world.finish(scene.client.recall(recall))).toBe('cancelled')
     await scene.world.runFor(65_000)
+    expect(await pulled(scene)).toEqual(['b'])
+  })
+
+  test.each([
+    ['after the log has gone', { retention: '1h', messageIndexEnable: 'on' }],
+    ['without an index', { messageIndexEnable: 'off' }],
+  ])('recalls a message that waits %s', async (_name, flags) => {
+    const scene = await served(undefined, flags)
+    const handle = decodeRecallHandle(await sent(scene, 3 * 86_400_000, 'a'))
+    await sent(scene, 3 * 86_400_000, 'b')
+    if (handle === undefined) throw new Error('the send was answered without a handle')
+    scene.world.stepClock(2 * 86_400_000)
+    await scene.world.runFor(200_000)
+    const { timerId: _, ...theirs } = handle
+    const recallHandle = encodeRecallHandle({ ...theirs, deliverTimeMs: handle.deliverTimeMs + 1 })
+    const recall = { topic: 'orders', recallHandle }
+    expect(await scene.world.finish(scene.client.recall(recall))).toBe('cancelled')
+    const other = encodeRecallHandle({ ...theirs, uniqueKey: 'OTHER' })
+    const unknown = scene.client.recall({ topic: 'orders', recallHandle: other })
+    expect(await scene.world.finish(unknown)).toBe('unknown')
+    scene.world.stepClock(86_400_000)
+    await scene.world.runFor(10_000)
     expect(await pulled(scene)).toEqual(['b'])
   })
 

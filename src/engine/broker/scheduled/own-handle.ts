@@ -11,7 +11,7 @@ import {
   TIMER_TOPIC,
   type RecallHandle,
 } from '../../../model/message/index.ts'
-import type { TimerRef } from '../../timer/index.ts'
+import type { ListPosition, ListStep, TimerRef, WaitingQuery } from '../../timer/index.ts'
 
 /** Finds accept records by unique key. See `MessageIndex.search`. */
 export interface AcceptSearch {
@@ -43,23 +43,37 @@ export function handleOf(id: string): RecallHandle {
   return handle
 }
 
+/** Where messages are looked for that a handle does not name exactly. */
+export interface HandleSearch {
+  /** Of the log; `undefined` when it is turned off. */
+  readonly index: AcceptSearch | undefined
+  /** Lists what waits. See `TimerStores.list`. */
+  list(query: WaitingQuery, after: ListPosition | undefined, countMax: number): Promise<ListStep>
+}
+
 /**
  * The handle as we make it. One without a timer id, as Apache's are, names its message by topic,
- * unique key and nearly the deliver time: the log tells which one that is, as long as it has it;
- * `undefined` when there is none.
+ * unique key and nearly the deliver time. The log tells which one that is, as long as it has it;
+ * after that the message is looked for among those that wait for that time, which reads the chunks
+ * that reach there. `undefined` when there is none.
  *
- * Errors: NOT_SUPPORTED when there is no index of the log; those of a search.
+ * Errors: those of a search.
  */
 export async function ownHandle(
   handle: RecallHandle,
+  search: HandleSearch,
+): Promise<OwnHandle | undefined> {
+  const { timerId } = handle
+  if (timerId !== undefined) return { ...handle, timerId }
+  return (await handleInLog(handle, search.index)) ?? handleOfWaiting(handle, search)
+}
+
+async function handleInLog(
+  handle: RecallHandle,
   index: AcceptSearch | undefined,
 ): Promise<OwnHandle | undefined> {
-  const { topic, uniqueKey, timerId } = handle
-  if (timerId !== undefined) return { ...handle, timerId }
-  if (index === undefined) {
-    throw new BrokerError('NOT_SUPPORTED', { feature: 'this handle', option: 'messageIndexEnable' })
-  }
-  const records = await index.search({
+  const { topic, uniqueKey } = handle
+  const records = await index?.search({
     topic,
     key: uniqueKey,
     by: 'uniqueKey',
@@ -67,7 +81,7 @@ export async function ownHandle(
     toMs: Number.MAX_SAFE_INTEGER,
     countMax: FOUND_COUNT_MAX,
   })
-  for (const record of records) {
+  for (const record of records ?? []) {
     const isAccept =
       recordTopic(record, 0) === TIMER_TOPIC && recordQueueId(record, 0) === TIMER_ACCEPT_QUEUE
     if (!isAccept) continue
@@ -76,6 +90,33 @@ export async function ownHandle(
     if (offMs < -THEIR_TIME_BEFORE_MS || offMs > THEIR_TIME_BEHIND_MS) continue
     return { ...handle, deliverTimeMs, timerId: recordCommitLogOffset(record, 0) }
   }
+  return undefined
+}
+
+async function handleOfWaiting(
+  handle: RecallHandle,
+  search: HandleSearch,
+): Promise<OwnHandle | undefined> {
+  const { topic, uniqueKey, brokerName } = handle
+  const query: WaitingQuery = {
+    fromMs: Math.max(0, handle.deliverTimeMs - THEIR_TIME_BEFORE_MS),
+    toMs: handle.deliverTimeMs + THEIR_TIME_BEHIND_MS + 1,
+    isParked: undefined,
+    matches: (source, position) => {
+      const properties = recordProperties(source, position)
+      return (
+        findProperty(properties, PROPERTY.UNIQ_KEY) === uniqueKey &&
+        findProperty(properties, PROPERTY.REAL_TOPIC) === topic
+      )
+    },
+  }
+  let next: ListPosition | undefined
+  do {
+    const step = await search.list(query, next, 1)
+    const [found] = step.messages
+    if (found !== undefined) return handleOfRecord(found, found.record, brokerName)
+    next = step.next
+  } while (next !== undefined)
   return undefined
 }
 

@@ -28,10 +28,11 @@ import {
   isOf,
   ownHandle,
   type OwnHandle,
+  type HandleSearch,
 } from './own-handle.ts'
 
 /** What is asked of the timers. See `TimerStores`. */
-export interface ScheduledTimers {
+export interface ScheduledTimers extends Pick<HandleSearch, 'list'> {
   find<Result>(ref: TimerRef, decide: (state: TimerState) => Result): Promise<Result>
   beginRemoval(removal: NewRemoval): void
   movedTo(firstTimerId: number): Promise<TimerRef | undefined>
@@ -84,7 +85,7 @@ export class ScheduledMessages implements Pick<SchedulePort, 'cancel' | 'move' |
   readonly #brokerName: string
   readonly #storeHost: Buffer
   readonly #limits: DelayLimits
-  readonly #index: AcceptSearch | undefined
+  readonly #search: HandleSearch
 
   constructor(parts: {
     timers: ScheduledTimers
@@ -103,7 +104,8 @@ export class ScheduledMessages implements Pick<SchedulePort, 'cancel' | 'move' |
     this.#brokerName = parts.brokerName
     this.#storeHost = parts.storeHost
     this.#limits = parts.limits
-    this.#index = parts.index
+    const { timers, index } = parts
+    this.#search = { index, list: (...asked) => timers.list(...asked) }
   }
 
   async cancel(ref: MessageRef): Promise<CancelResult> {
@@ -172,7 +174,7 @@ export class ScheduledMessages implements Pick<SchedulePort, 'cancel' | 'move' |
   #handleOf(ref: MessageRef): Promise<OwnHandle | undefined> {
     const asked = handleOf(ref.id)
     if (asked.brokerName !== this.#brokerName) return Promise.resolve(undefined)
-    return ownHandle(asked, this.#index)
+    return ownHandle(asked, this.#search)
   }
 
   /** Looks for the message and, when it waits, changes it with `append` in the same step. */
