@@ -45,7 +45,7 @@ function crashStep() {
   return {
     name: 'crash',
     command: process.execPath,
-    args: ['build/test/crash/main.js', '--rounds', '5'],
+    args: ['build/test/crash/main.js', '--rounds', '6'],
     limitMs: 3 * MINUTE_MS,
     count: countsOfLastLine,
   }

@@ -11,8 +11,8 @@ export interface Entry {
   /** It may be due as late as that: a move was asked for. */
   latestMs: number
   acknowledged: boolean
-  /** `asked`: nobody knows. */
-  cancel: 'no' | 'asked' | 'done'
+  /** `asked`: nobody knows. `refused`: the broker said that it does not wait any more. */
+  cancel: 'no' | 'asked' | 'done' | 'refused'
   /** When the consumer first got it. */
   receivedMs: number | undefined
 }

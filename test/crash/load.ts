@@ -1,10 +1,12 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Door, OutgoingMessage } from './door.ts'
 import { bodyOf, type Entry, KINDS, type Ledger, topicOf } from './ledger.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
-const SENDER_COUNT = 4
+/** Sends of a burst that are under way at the same time. */
+const BURST_SENDER_COUNT = 64
 const BURST_MAX = 8
 const PAUSE_MS_MAX = 20
 const TIMER_DELAY_MS_MAX = 8000
@@ -13,6 +15,20 @@ const FILL_BYTES_MAX = 3000
 const LATER_MS = 30_000
 /** Delays of the levels 1 to 3, as RocketMQ has them. */
 const LEVEL_DELAYS_MS = [1000, 5000, 10_000] as const
+
+/** A message that waits, by which it can be cancelled or moved. */
+export interface Waiting {
+  readonly entry: Entry
+  readonly handle: string
+}
+
+export interface LoadParts {
+  readonly door: Door
+  readonly ledger: Ledger
+  readonly random: SeededRandom
+  /** Refusals and broken sends are counted here by their text. */
+  readonly refusals: Map<string, number>
+}
 
 /** Sends of all kinds until it is stopped or the broker goes away. */
 export class Load {
@@ -23,13 +39,14 @@ export class Load {
   readonly #stop = new AbortController()
   readonly #refusals: Map<string, number>
 
-  /** Refusals and broken sends are counted into `refusals` by their text. */
-  constructor(door: Door, ledger: Ledger, random: SeededRandom, refusals: Map<string, number>) {
-    this.#door = door
-    this.#ledger = ledger
-    this.#random = random
-    this.#refusals = refusals
-    this.#senders = Promise.all(Array.from({ length: SENDER_COUNT }, () => this.#sendOn())).then(
+  constructor(parts: LoadParts, senderCount: number) {
+    this.#door = parts.door
+    this.#ledger = parts.ledger
+    this.#random = parts.random
+    this.#refusals = parts.refusals
+    // Every change that waits for its moment listens.
+    setMaxListeners(0, this.#stop.signal)
+    this.#senders = Promise.all(Array.from({ length: senderCount }, () => this.#sendOn())).then(
       () => undefined,
     )
   }
@@ -38,6 +55,56 @@ export class Load {
   async stop(): Promise<void> {
     this.#stop.abort()
     await this.#senders
+  }
+
+  /** Sends timer messages as fast as the broker takes them; those that it accepted. */
+  async burst(
+    count: number,
+    make: (random: SeededRandom) => { readonly dueMs: number; readonly fillBytes: number },
+  ): Promise<readonly Waiting[]> {
+    const waiting: Waiting[] = []
+    let rest = count
+    const sendOn = async (): Promise<void> => {
+      while (rest-- > 0 && !this.#stop.signal.aborted) {
+        const { dueMs, fillBytes } = make(this.#random)
+        const entry = this.#ledger.add('timer', dueMs)
+        const body = bodyOf(entry.id, fillBytes)
+        const message = { topic: topicOf('timer'), body, deliverTimeMs: dueMs }
+        const handle = await this.#attempt(entry, message)
+        if (handle !== undefined) waiting.push({ entry, handle })
+      }
+    }
+    await Promise.all(Array.from({ length: BURST_SENDER_COUNT }, sendOn))
+    return waiting
+  }
+
+  /**
+   * Cancels and moves messages, many at the same time. Calls `kill` when `answeredCount` are
+   * answered and resolves to how many others were under way; 0 when that never came.
+   */
+  async storm(
+    waiting: readonly Waiting[],
+    strike: { readonly answeredCount: number; readonly kill: () => void },
+  ): Promise<number> {
+    const rest = [...waiting]
+    let openCount = 0
+    let answeredCount = 0
+    let openAtStrike = 0
+    const changeOn = async (): Promise<void> => {
+      for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+        openCount++
+        const isCancel = this.#random.between(1, 3) > 1
+        await (isCancel ? this.#cancel(next) : this.#move(next))
+        openCount--
+        if (++answeredCount !== strike.answeredCount) continue
+        openAtStrike = openCount
+        strike.kill()
+      }
+    }
+    const changing = Array.from({ length: BURST_SENDER_COUNT }, changeOn)
+    // What the broker was killed under is never answered.
+    await Promise.allSettled(changing)
+    return openAtStrike
   }
 
   async #sendOn(): Promise<void> {
@@ -52,40 +119,44 @@ export class Load {
 
   async #sendOne(): Promise<boolean> {
     const { entry, message } = this.#nextMessage()
+    const handle = await this.#attempt(entry, message)
+    if (handle !== undefined) this.#changeLater({ entry, handle })
+    return entry.acknowledged
+  }
+
+  async #attempt(entry: Entry, message: OutgoingMessage): Promise<string | undefined> {
     try {
       const handle = await this.#door.send(message)
       entry.acknowledged = true
-      if (handle !== undefined) this.#changeLater(entry, handle)
-      return true
+      return handle
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error)
       this.#refusals.set(text, (this.#refusals.get(text) ?? 0) + 1)
-      return false
+      return undefined
     }
   }
 
   /** Some messages that wait are cancelled or moved before their time, or about then. */
-  #changeLater(entry: Entry, handle: string): void {
+  #changeLater(waiting: Waiting): void {
     const random = this.#random
     const change = random.pick(['none', 'none', 'cancel', 'cancel', 'move'] as const)
     if (change === 'none') return
-    const waitMs = random.between(0, Math.max(1, entry.dueMs - Date.now()))
+    const waitMs = random.between(0, Math.max(1, waiting.entry.dueMs - Date.now()))
     const work = async (): Promise<void> => {
       await sleep(waitMs, undefined, { signal: this.#stop.signal })
-      if (change === 'cancel') await this.#cancel(entry, handle)
-      else await this.#move(entry, handle)
+      await (change === 'cancel' ? this.#cancel(waiting) : this.#move(waiting))
     }
     // The broker is dead, or was before it answered: nobody knows what came of it.
     work().catch(() => undefined)
   }
 
-  async #cancel(entry: Entry, handle: string): Promise<void> {
+  async #cancel({ entry, handle }: Waiting): Promise<void> {
     entry.cancel = 'asked'
     const isCancelled = await this.#door.cancel(topicOf(entry.kind), handle)
-    entry.cancel = isCancelled ? 'done' : 'no'
+    entry.cancel = isCancelled ? 'done' : 'refused'
   }
 
-  async #move(entry: Entry, handle: string): Promise<void> {
+  async #move({ entry, handle }: Waiting): Promise<void> {
     const delayMs = this.#random.between(0, TIMER_DELAY_MS_MAX)
     const asked = Date.now() + delayMs
     const before = { dueMs: entry.dueMs, latestMs: entry.latestMs }

@@ -1,7 +1,7 @@
 /**
- * `npm run test:crash -- [--rounds N] [--seed S] [--keep]`: a real broker is killed with SIGKILL at
- * random moments under load, started again on its folder, and at the end its log is compared with
- * what it had acknowledged.
+ * `npm run test:crash -- [--rounds N] [--seed S] [--keep]`: a real broker is killed with SIGKILL in
+ * the middle of all that it does, started again on its folder, and at the end its log is compared
+ * with what it had acknowledged. See docs/operations/crash-test.md.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { attacks, CHECKPOINT_INTERVALS_MS } from './attacks.ts'
 import { CrashingBroker } from './broker.ts'
 import { openDoor } from './client-door.ts'
 import { Consumer, type Cursors, type Shown } from './consumer.ts'
@@ -7,24 +8,25 @@ import type { Door } from './door.ts'
 import { Ledger } from './ledger.ts'
 import { Load } from './load.ts'
 import { type LogReading, readLog } from './log-reading.ts'
+import { LogTail } from './log-tail.ts'
+import { type Moment, MomentTally } from './moments.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { lostEntries } from './verdict.ts'
 
-const LOAD_MS_MIN = 200
-const LOAD_MS_MAX = 2500
-/** Every so many rounds the broker is killed again while it recovers. */
-const RECOVERY_KILL_EVERY = 3
-const RECOVERY_MS_MIN = 50
-const RECOVERY_MS_MAX = 300
+const SENDER_COUNT = 4
+/** Beside a burst, which should have the machine. */
+const SENDER_COUNT_AT_BURST = 1
+/** Of a start whose length is not known yet, from the lock of the folder on. */
+const RECOVERY_MS_FIRST = 60
+const CHECKPOINT_INTERVAL_MS = 5000
 /** Being late is no fault here, being lost is. */
 const DELIVERY_LIMIT_MS = 60_000
 /** Long enough for a message that fires a second time after a start to show. */
 const QUIET_MS = 3000
 
 export interface Outcome {
-  readonly roundCount: number
-  readonly killCount: number
-  readonly recoveryKillCount: number
+  /** What the kills of the rounds have hit. */
+  readonly tally: MomentTally
   readonly ledger: Ledger
   readonly shown: Shown
   readonly reading: LogReading
@@ -41,34 +43,38 @@ export class CrashRun {
   readonly #shown: Shown = new Map()
   readonly #cursors: Cursors = new Map()
   readonly #refusals = new Map<string, number>()
-  #killCount = 0
-  #recoveryKillCount = 0
-  #startMsLast = 0
+  readonly #tally = new MomentTally()
+  readonly #tail: LogTail
+  #recoveryMs = RECOVERY_MS_FIRST
   #startMsMax = 0
 
   constructor(directory: string, seed: number) {
     this.#broker = new CrashingBroker(directory)
     this.#random = new SeededRandom(seed)
+    this.#tail = new LogTail(this.#broker.dataDirectory)
   }
 
   async play(roundCount: number): Promise<Outcome> {
     for (let round = 1; round <= roundCount; round++) {
-      if (round % RECOVERY_KILL_EVERY === 2) await this.#killDuringRecovery()
-      await this.#round(round)
+      const moment = this.#tally.next(this.#random)
+      const before = this.#ledger.entries.length
+      const isHit =
+        moment === 'recovery' ? await this.#killInRecovery() : await this.#killUnderLoad(moment)
+      this.#tally.add(moment, isHit)
+      const sentCount = this.#ledger.entries.length - before
+      console.log(`kill ${round}: ${moment}${isHit ? '' : ', missed'}; ${sentCount} sent`)
     }
     await this.#deliverAll()
     // Once more, with everything delivered: nothing may fire a second time.
-    await this.#kill()
-    await this.#killDuringRecovery()
-    const door = await this.#start()
+    await this.#broker.kill()
+    await this.#killInRecovery()
+    const door = await this.#start(CHECKPOINT_INTERVAL_MS)
     await sleep(QUIET_MS)
     const reading = await readLog(door)
     await door.close()
     await this.#broker.kill()
     return {
-      roundCount,
-      killCount: this.#killCount,
-      recoveryKillCount: this.#recoveryKillCount,
+      tally: this.#tally,
       ledger: this.#ledger,
       shown: this.#shown,
       reading,
@@ -82,38 +88,33 @@ export class CrashRun {
     await this.#broker.kill().catch(() => undefined)
   }
 
-  async #round(round: number): Promise<void> {
-    const door = await this.#start()
-    const before = this.#ledger.entries.length
+  async #killUnderLoad(moment: Exclude<Moment, 'recovery'>): Promise<boolean> {
+    const door = await this.#start(CHECKPOINT_INTERVALS_MS[moment])
     const consumer = new Consumer(door, this.#ledger, this.#shown, this.#cursors)
-    const load = new Load(door, this.#ledger, this.#random, this.#refusals)
-    const loadMs = this.#random.between(LOAD_MS_MIN, LOAD_MS_MAX)
-    await sleep(loadMs)
-    await this.#kill()
+    const load = this.#load(door, moment === 'load' ? SENDER_COUNT : SENDER_COUNT_AT_BURST)
+    const attack = { broker: this.#broker, load, random: this.#random, tail: this.#tail }
+    const isHit = await attacks[moment](attack)
     await door.close()
     await Promise.all([load.stop(), consumer.stop()])
-    const sent = this.#ledger.entries.slice(before)
-    const accepted = sent.filter(({ acknowledged }) => acknowledged).length
-    console.log(
-      `round ${round}: killed after ${loadMs} ms; ${sent.length} sent, ${accepted} accepted`,
-    )
+    return isHit
   }
 
-  async #killDuringRecovery(): Promise<void> {
-    const count = this.#random.between(1, 3)
-    for (let i = 0; i < count; i++) {
-      // On a busy machine recovery has hardly begun by then: cover all of a start.
-      const mostMs = Math.max(RECOVERY_MS_MAX, Math.round(this.#startMsLast))
-      const afterMs = this.#random.between(RECOVERY_MS_MIN, mostMs)
-      await this.#broker.startAndKill(afterMs)
-      this.#recoveryKillCount++
-      console.log(`killed ${afterMs} ms after its start`)
-    }
+  #load(door: Door, senderCount: number): Load {
+    const parts = { door, ledger: this.#ledger, random: this.#random, refusals: this.#refusals }
+    return new Load(parts, senderCount)
+  }
+
+  /** Again before the broker has recovered from the last time. */
+  async #killInRecovery(): Promise<boolean> {
+    const isHit = await this.#broker.startAndKill(this.#random.between(0, this.#recoveryMs))
+    // On a busy machine recovery takes longer: cover all of it, and not much more.
+    this.#recoveryMs = Math.max(5, Math.round(this.#recoveryMs * (isHit ? 1.1 : 0.7)))
+    return isHit
   }
 
   /** Waits until every acknowledged message is in its topic, or the time for that is over. */
   async #deliverAll(): Promise<void> {
-    const door = await this.#start()
+    const door = await this.#start(CHECKPOINT_INTERVAL_MS)
     const consumer = new Consumer(door, this.#ledger, this.#shown, this.#cursors)
     const lastDueMs = this.#ledger.lastDueMs()
     // Unanswered messages may be there too and are due by then; only after that is it complete.
@@ -128,16 +129,10 @@ export class CrashRun {
     await door.close()
   }
 
-  async #start(): Promise<Door> {
+  async #start(checkpointIntervalMs: number): Promise<Door> {
     const startedMs = performance.now()
-    const { nameserver } = await this.#broker.start()
-    this.#startMsLast = performance.now() - startedMs
-    this.#startMsMax = Math.max(this.#startMsMax, this.#startMsLast)
+    const { nameserver } = await this.#broker.start(checkpointIntervalMs)
+    this.#startMsMax = Math.max(this.#startMsMax, performance.now() - startedMs)
     return openDoor(nameserver)
-  }
-
-  async #kill(): Promise<void> {
-    await this.#broker.kill()
-    this.#killCount++
   }
 }

@@ -8,10 +8,11 @@ export interface Check {
   readonly problems: readonly string[]
 }
 
-/** Acknowledged messages that the log does not hold, and that nobody asked to cancel. */
+/** Acknowledged messages that the log does not hold, and that are not cancelled, as far as is known. */
 export function lostEntries(ledger: Ledger, reading: LogReading): readonly Entry[] {
   return ledger.entries.filter(({ id, acknowledged, cancel }) => {
-    return acknowledged && cancel === 'no' && !reading.copies.has(id)
+    const mustBeThere = acknowledged && (cancel === 'no' || cancel === 'refused')
+    return mustBeThere && !reading.copies.has(id)
   })
 }
 
@@ -25,7 +26,7 @@ export function judge(ledger: Ledger, reading: LogReading, shown: Shown): readon
     reading.copies.get(entry.id) ?? []
   const checks: Check[] = KINDS.map(kind => ({
     text: `no acknowledged ${kind} message is lost`,
-    problems: lost.filter(entry => entry.kind === kind).map(describe),
+    problems: lost.filter(entry => entry.kind === kind && entry.cancel === 'no').map(describe),
   }))
   checks.push(
     {
@@ -47,6 +48,10 @@ export function judge(ledger: Ledger, reading: LogReading, shown: Shown): readon
       problems: entries
         .filter(entry => entry.cancel === 'done' && copiesOf(entry).length > 0)
         .map(describe),
+    },
+    {
+      text: 'what was too late to cancel is in its topic',
+      problems: lost.filter(entry => entry.cancel === 'refused').map(describe),
     },
     {
       text: 'no message is in the log twice',

@@ -13,6 +13,8 @@ export interface OrreryStart {
   readonly remotingPort?: number
   readonly nameserverPort?: number
   readonly nodeArgs?: readonly string[]
+  /** Further options of `serve`. */
+  readonly serveArgs?: readonly string[]
 }
 
 /** What the ready line of `serve --json` says. */
@@ -38,6 +40,7 @@ export function startOrrery(start: OrreryStart): RunningChild {
       '--remoting-port',
       String(start.remotingPort ?? 0),
       '--json',
+      ...(start.serveArgs ?? []),
     ],
     logFile: start.logFile,
   })
