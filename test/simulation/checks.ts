@@ -1,3 +1,5 @@
+import type { SimulatedWorld } from '../../src/core/platform/simulated/index.ts'
+import type { Engine } from '../../src/server/index.ts'
 import { describe, isCancelled } from './ledger.ts'
 import type { Place, QueueKnowledge, Send } from './ledger.ts'
 import type { Simulation } from './simulation.ts'
@@ -102,16 +104,25 @@ function isInLog({ world }: Simulation, pattern: RegExp): boolean {
 }
 
 /** Files and memory of timers, at a time when none can be left. */
-export async function checkNothingLeft(simulation: Simulation): Promise<void> {
-  const { world, setting } = simulation
-  const { windowCount, loadedBytes, stagedBytes } = simulation.process.engine.timers.statistics()
+export async function checkNothingLeft({ world, setting, process }: Simulation): Promise<void> {
+  const leftovers = await timerLeftovers(world, setting.options.data, process.engine)
+  if (leftovers.length > 0) throw new Violation(5, leftovers.join('; '))
+}
+
+/** What timers hold, in words: memory, and files in the data folder; none when nothing. */
+export async function timerLeftovers(
+  world: SimulatedWorld,
+  dataDirectory: string,
+  engine: Engine,
+): Promise<readonly string[]> {
+  const leftovers: string[] = []
+  const { windowCount, loadedBytes, stagedBytes } = engine.timers.statistics()
   if (windowCount + loadedBytes + stagedBytes > 0) {
-    const counts = `${windowCount} in the window, ${loadedBytes} loaded, ${stagedBytes} staged`
-    throw new Violation(6, `nothing waits, and memory is in use: ${counts}`)
+    leftovers.push(`${windowCount} in the window, ${loadedBytes} loaded, ${stagedBytes} staged`)
   }
   for (const folder of [...FOLDERS, ...FINE_FOLDERS]) {
-    const path = `${setting.options.data}/orrery/${folder}`
-    const names = await world.finish(world.outside.files.list(path))
-    if (names.length > 0) throw new Violation(5, `${folder} still holds ${names.join(' ')}`)
+    const names = await world.finish(world.outside.files.list(`${dataDirectory}/orrery/${folder}`))
+    if (names.length > 0) leftovers.push(`${folder} still holds ${names.join(' ')}`)
   }
+  return leftovers
 }

@@ -1,9 +1,11 @@
 /**
  * `npm run simulate -- --seeds N [--seed S] [--operations 500] [--jobs J] [--bug B] [--all] [--verbose]`:
- * whole brokers in simulated worlds, each from one seed. See docs/operations/simulation.md.
+ * whole brokers in simulated worlds, each from one seed. `--month [--days 30]`: one that lives for
+ * long. See docs/operations/simulation.md.
  */
 import { parseArgs } from 'node:util'
 import { runJobs } from './jobs.ts'
+import { reportLongLife } from './long-life-report.ts'
 import { printReport } from './report.ts'
 import { BUGS } from './setting.ts'
 
@@ -16,8 +18,15 @@ const { values } = parseArgs({
     bug: { type: 'string', default: 'none' },
     all: { type: 'boolean', default: false },
     verbose: { type: 'boolean', default: false },
+    month: { type: 'boolean', default: false },
+    days: { type: 'string', default: '30' },
   },
 })
+if (values.month) {
+  const seed = wholeNumber('seed', values.seed, 0)
+  const isWell = await reportLongLife({ seed, days: wholeNumber('days', values.days, 1) })
+  process.exit(isWell ? 0 : 1)
+}
 const bug = BUGS.find(name => name === values.bug)
 if (bug === undefined) throw new Error(`--bug takes one of ${BUGS.join(', ')}`)
 const isHunt = bug !== 'none'

@@ -8,6 +8,9 @@ import { DiskDirectory, type DiskNode, failed, type SimulatedDisk } from './simu
 import { SimulatedFile } from './simulated-file.ts'
 import { neverSettled, type SimulatedProcess } from './simulated-process.ts'
 
+const CALL_MS_MIN = 0.01
+const CALL_MS_MAX = 2
+
 /** What the files of one process are made of. */
 export interface FilesSetting {
   readonly scheduler: Scheduler
@@ -18,6 +21,8 @@ export interface FilesSetting {
   readonly random: SeededRandom
   /** `undefined`: nothing goes wrong for this process. */
   readonly faults: Faults | undefined
+  /** Every call takes the least time. */
+  readonly isPrompt: boolean
 }
 
 /** A call as it is made. */
@@ -166,13 +171,14 @@ export class SimulatedFiles implements Files {
   }
 
   #delayMs(random: SeededRandom): number {
-    const { faults } = this.setting
+    const { faults, isPrompt } = this.setting
+    if (isPrompt) return CALL_MS_MIN
     if (faults !== undefined && random.chance(faults.rates.slowCall)) {
       faults.count('slowCall')
       return 20 + 20 * random.fraction()
     }
     // Most calls are short: the square favours small delays.
-    return 0.01 + 1.99 * random.fraction() ** 2
+    return CALL_MS_MIN + (CALL_MS_MAX - CALL_MS_MIN) * random.fraction() ** 2
   }
 
   #interrupt(): void {

@@ -19,6 +19,11 @@ export class WorldClock {
     return Math.floor(this.#scheduler.uptimeMs + this.#offsetMs)
   }
 
+  /** Milliseconds, with fraction, until it is `timeMs`; below 0 when it has been. */
+  untilMs(timeMs: number): number {
+    return timeMs - this.#scheduler.uptimeMs - this.#offsetMs
+  }
+
   step(ms: number): void {
     this.#offsetMs += ms
     for (const action of this.#onStep) action()
@@ -64,12 +69,20 @@ export class SimulatedTimers implements Timers {
   readonly #world: WorldClock
   readonly #process: SimulatedProcess
   readonly #random: SeededRandom
+  readonly #isPrompt: boolean
   readonly #waiting = new Set<WallTimer>()
 
-  constructor(world: WorldClock, process: SimulatedProcess, random: SeededRandom) {
+  constructor(
+    world: WorldClock,
+    process: SimulatedProcess,
+    /** Prompt timers fire as soon as they may. */
+    timing: { readonly random: SeededRandom; readonly isPrompt: boolean },
+  ) {
+    const { random, isPrompt } = timing
     this.#world = world
     this.#process = process
     this.#random = random
+    this.#isPrompt = isPrompt
     world.onStep(() => {
       for (const timer of this.#waiting) timer.follow(STEP_NOTICED_MS_MAX * random.fraction())
     })
@@ -81,7 +94,7 @@ export class SimulatedTimers implements Timers {
   at(timeMs: number, callback: () => void): Timer {
     assert(!Number.isNaN(timeMs), 'a timer needs a number')
     const timer = new WallTimer({
-      restMs: () => timeMs - this.#world.timeMs(),
+      restMs: () => this.#world.untilMs(timeMs),
       schedule: (delayMs, action) => {
         return this.#process.schedule(delayMs + this.#latenessMs(), action)
       },
@@ -112,6 +125,7 @@ export class SimulatedTimers implements Timers {
   }
 
   #latenessMs(): number {
+    if (this.#isPrompt) return LATE_MS_MIN
     return LATE_MS_MIN + (LATE_MS_MAX - LATE_MS_MIN) * this.#random.fraction()
   }
 }

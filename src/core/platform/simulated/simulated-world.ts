@@ -1,7 +1,7 @@
 import { assert } from '../../base/index.ts'
 import type { Platform } from '../platform.ts'
 import { Faults } from './faults.ts'
-import { microtasksDone } from './microtasks.ts'
+import { microtasksDone, microtasksDoneSoon } from './microtasks.ts'
 import { Scheduler } from './scheduler.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { type DiskNode, SimulatedDisk } from './simulated-disk.ts'
@@ -17,8 +17,15 @@ export interface SimulatedWorldOptions {
   readonly seed: number
   /** Time at the beginning, milliseconds since 1970. 2026-01-01 when left out. */
   readonly startTimeMs?: number
+  /**
+   * Timers call back in the millisecond that they were asked for, and a call on the disk takes 10
+   * microseconds. False when left out: both take some time more, by chance.
+   */
+  readonly isPrompt?: boolean
 }
 
+/** A prompt world, which lives for long, gives the program around it a turn after so many events. */
+const EVENTS_PER_TURN = 64
 /** A day: what has not come by then never comes. */
 const LIMIT_MS = 86_400_000
 const START_TIME_MS = 1_767_225_600_000
@@ -41,6 +48,7 @@ export class SimulatedWorld {
   readonly #scheduler = new Scheduler()
   readonly #random: SeededRandom
   readonly #clock: WorldClock
+  readonly #isPrompt: boolean
   readonly #locks = new Map<DiskNode, SimulatedProcess>()
   #process: SimulatedProcess
   #platform: Platform
@@ -48,6 +56,7 @@ export class SimulatedWorld {
   constructor(options: SimulatedWorldOptions) {
     this.#random = new SeededRandom(options.seed)
     this.#clock = new WorldClock(this.#scheduler, options.startTimeMs ?? START_TIME_MS)
+    this.#isPrompt = options.isPrompt === true
     this.faults = new Faults(this.#random.fork())
     this.disk = new SimulatedDisk(this.#random.fork(), this.faults)
     this.network = new WorldNetwork(this.#random.fork(), this.faults)
@@ -77,8 +86,9 @@ export class SimulatedWorld {
    */
   async run(done: () => boolean, limitMs: number = LIMIT_MS): Promise<boolean> {
     const endMs = this.#scheduler.uptimeMs + limitMs
-    for (;;) {
-      await microtasksDone()
+    for (let count = 0; ; count++) {
+      const isTurn = !this.#isPrompt || count % EVENTS_PER_TURN === 0
+      await (isTurn ? microtasksDone() : microtasksDoneSoon())
       if (done()) return true
       const dueMs = this.#scheduler.nextDueMs()
       if (dueMs === undefined || dueMs > endMs) return false
@@ -149,12 +159,14 @@ export class SimulatedWorld {
       locks: this.#locks,
       random: this.#random.fork(),
       faults,
+      isPrompt: this.#isPrompt,
     })
+    const timing = { random: this.#random.fork(), isPrompt: this.#isPrompt }
     return {
       files,
       keyValues: new SimulatedKeyValueStores(files),
       clock,
-      timers: new SimulatedTimers(this.#clock, process, this.#random.fork()),
+      timers: new SimulatedTimers(this.#clock, process, timing),
       network: new SimulatedNetwork(this.network, process),
       random: this.#random.fork(),
       log: new SimulatedLog(this.logLines, clock, process),
