@@ -173,6 +173,7 @@ function doorContext(parts: DoorParts): DoorContext {
         return timers.statistics().lostCount
       },
     },
+    clockSteps: broker.clockWatch,
     onceLog: new OnceLog(platform.log),
   }
 }

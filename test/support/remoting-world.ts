@@ -3,6 +3,7 @@ import type { Connection, Platform } from '../../src/core/platform/index.ts'
 import {
   Broker,
   ClientRegistry,
+  ClockWatch,
   ConsumerOffsets,
   GroupTable,
   MessagePut,
@@ -138,6 +139,7 @@ export class RemotingWorld {
         identity,
         diskSpace: () => platform.files.space('/data'),
         waiting: { waitingCount: 5, parkedCount: 3, lostCount: 2 },
+        clockSteps: broker.clockWatch,
         onceLog: new OnceLog(log),
       },
       put,
@@ -230,6 +232,7 @@ async function openBroker(
     groups,
     offsets: await ConsumerOffsets.open(directory, platform),
     clients: new ClientRegistry(platform),
+    clockWatch: new ClockWatch(platform),
     locks,
     statistics,
     put,

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import type { Clock, Timers } from './index.ts'
 import { realPlatform } from './index.ts'
+import { RealTimers } from './real/real-time.ts'
 import { SimulatedWorld } from './simulated/index.ts'
 
 interface Place {
@@ -111,6 +112,19 @@ describe.each([
     )
     expect(calls).toEqual([0, 1, 2, 3, 4])
   })
+})
+
+test('the real timers look at the wall clock while they wait, and see that it was stepped', async () => {
+  let stepMs = 0
+  const clock = { timeMs: () => Date.now() + stepMs, uptimeMs: () => performance.now() }
+  const timers = new RealTimers(clock)
+  const fired = new Promise<number>(resolve => {
+    timers.at(clock.timeMs() + 3_600_000, () => resolve(clock.timeMs()))
+  })
+  const dueMs = clock.timeMs() + 3_600_000
+  stepMs = 3_600_000
+  // Within a second; a timer that looks no more makes the test run out of time.
+  expect(await fired).toBeGreaterThanOrEqual(dueMs - 1)
 })
 
 describe('the simulated timers', () => {

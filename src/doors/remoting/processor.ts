@@ -82,6 +82,7 @@ export interface DoorContext {
   /** Space of the file system that holds the data folder, in bytes. */
   readonly diskSpace: () => Promise<{ readonly freeBytes: number; readonly totalBytes: number }>
   readonly waiting: WaitingCounts
+  readonly clockSteps: ClockSteps
   /** What clients ask for and do not get, said once to the operator. */
   readonly onceLog: OnceLog
 }
@@ -94,6 +95,12 @@ export interface WaitingCounts {
   readonly parkedCount: number
   /** Could not be delivered, because the disk has damaged or lost them; since the start. */
   readonly lostCount: number
+}
+
+/** How often the wall clock was stepped by more than five seconds since the start. */
+export interface ClockSteps {
+  readonly forwardCount: number
+  readonly backCount: number
 }
 
 /** Names and facts that clients and tools are told. */

@@ -1,4 +1,5 @@
 import type { ClientRegistry } from './clients.ts'
+import type { ClockWatch } from './clock-watch.ts'
 import type { ConsumerOffsets } from './consumer-offsets.ts'
 import type { GroupTable } from './groups.ts'
 import type { PullService } from './pull.ts'
@@ -12,6 +13,7 @@ export interface BrokerParts {
   readonly groups: GroupTable
   readonly offsets: ConsumerOffsets
   readonly clients: ClientRegistry
+  readonly clockWatch: ClockWatch
   readonly locks: QueueLocks
   readonly statistics: Statistics
   readonly put: MessagePut
@@ -28,6 +30,7 @@ export class Broker {
   readonly statistics: Statistics
   readonly put: MessagePut
   readonly pulls: PullService
+  readonly clockWatch: ClockWatch
 
   constructor(parts: BrokerParts) {
     this.topics = parts.topics
@@ -38,13 +41,15 @@ export class Broker {
     this.statistics = parts.statistics
     this.put = parts.put
     this.pulls = parts.pulls
+    this.clockWatch = parts.clockWatch
   }
 
-  /** Begins what happens by itself: writing offsets, forgetting silent clients, sampling. */
+  /** Begins what happens by itself: writing offsets, forgetting silent clients, sampling, watching the clock. */
   start(): void {
     this.offsets.start()
     this.clients.start()
     this.statistics.start()
+    this.clockWatch.start()
   }
 
   /**
@@ -55,6 +60,7 @@ export class Broker {
     this.pulls.close()
     this.clients.stop()
     this.statistics.stop()
+    this.clockWatch.stop()
     await this.offsets.stop()
   }
 }

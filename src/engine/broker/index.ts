@@ -6,6 +6,7 @@ export {
   type ClientHeartbeat,
   type GroupListener,
 } from './clients.ts'
+export { ClockWatch } from './clock-watch.ts'
 export { type ConsumerHeartbeat, type Member, type Subscription } from './consumer-group.ts'
 export { ConsumerOffsets } from './consumer-offsets.ts'
 export { BrokerDueSink, type DueSinkParts, type DueStore } from './due-sink.ts'

@@ -47,7 +47,8 @@ export class Scheduler {
   runNext(): void {
     assert(this.nextDueMs() !== undefined, 'there must be an event')
     const event = this.#pop()
-    this.#uptimeMs = event.dueMs
+    // Later than it was due when time was lost.
+    this.#uptimeMs = Math.max(this.#uptimeMs, event.dueMs)
     this.#mix(event.sequence)
     this.#float[0] = event.dueMs
     this.#mix(this.#words[0] ?? 0)
@@ -62,6 +63,11 @@ export class Scheduler {
     const next = this.nextDueMs()
     assert(next === undefined || next >= uptimeMs, 'an event must not be passed over')
     this.#uptimeMs = Math.max(this.#uptimeMs, uptimeMs)
+  }
+
+  /** Lets time pass in which nothing can happen: what is due meanwhile happens afterwards. */
+  lose(durationMs: number): void {
+    this.#uptimeMs += durationMs
   }
 
   /** Adds to the digest what a call was made with. */

@@ -124,6 +124,15 @@ export class SimulatedWorld {
     this.#clock.step(ms)
   }
 
+  /**
+   * The machine sleeps: nothing happens, time passes, and so does uptime where the system counts
+   * it on in sleep. Linux does not.
+   */
+  sleep(ms: number, given: { readonly isUptimeCounted: boolean }): void {
+    if (given.isUptimeCounted) this.#scheduler.lose(ms)
+    else this.#clock.step(ms)
+  }
+
   /** A power cut: of what was not synced anything may be lost, torn or kept. */
   crash(): void {
     this.faults.count('powerCut')

@@ -56,7 +56,8 @@ async function makeBody(context: DoorContext): Promise<Buffer> {
   ])
 }
 
-function generalEntries({ identity, statistics, clients, clock }: DoorContext): readonly Entry[] {
+function generalEntries(context: DoorContext): readonly Entry[] {
+  const { identity, statistics, clients, clock, clockSteps } = context
   return [
     ['brokerVersion', String(WIRE_VERSION)],
     ['brokerVersionDesc', identity.versionText],
@@ -64,6 +65,8 @@ function generalEntries({ identity, statistics, clients, clock }: DoorContext): 
     ['bootTimestamp', String(statistics.startTimeMs)],
     ['runtime', durationText(clock.uptimeMs() - statistics.startUptimeMs)],
     ['orreryClients', String(clients.clientCount)],
+    ['orreryClockStepsForward', String(clockSteps.forwardCount)],
+    ['orreryClockStepsBack', String(clockSteps.backCount)],
   ]
 }
 
