@@ -2,7 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import type { Command } from 'commander'
 import { ScheduledMessagesClient } from '../client/index.ts'
 import { BrokerError } from '../core/base/index.ts'
-import type { ScheduledMessage, WholeMessage } from '../model/schedule/index.ts'
+import type { MessageRef, ScheduledMessage, WholeMessage } from '../model/schedule/index.ts'
+import { addRefFlags, refOf } from './message-argument.ts'
 import { addFilterFlags, type FilterFlags, filterOf } from './schedule-filter.ts'
 import { addServerFlags, withServer } from './server-address.ts'
 
@@ -28,9 +29,9 @@ export function addScheduledLists(scheduled: Command): void {
   addFilterFlags(count)
   addServerFlags(count)
   count.action((flags: Flags) => counted(flags))
-  const show = scheduled.command('show <id>').description('all of a message that waits')
-  addServerFlags(show)
-  show.action((id: string, flags: Flags) => shown(id, flags))
+  const show = scheduled.command('show [id]').description('all of a message that waits')
+  addRefFlags(show)
+  show.action((id: string | undefined, flags: Flags) => shown(refOf(id, flags), flags))
 }
 
 async function listed(flags: ListFlags): Promise<void> {
@@ -60,9 +61,9 @@ async function counted(flags: Flags): Promise<void> {
   })
 }
 
-async function shown(id: string, flags: Flags): Promise<void> {
+async function shown(ref: MessageRef, flags: Flags): Promise<void> {
   await withServer(flags.server, async client => {
-    const message = await new ScheduledMessagesClient(client).find(id)
+    const message = await new ScheduledMessagesClient(client).find(ref)
     if (message === undefined) throw new BrokerError('NOT_WAITING', { outcome: 'does not wait' })
     console.log(wholeText(message, flags.json === true))
   })

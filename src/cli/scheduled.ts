@@ -1,12 +1,13 @@
 import type { Command } from 'commander'
+import type { When } from '../client/index.ts'
 import { BrokerError } from '../core/base/index.ts'
-import { decodeRecallHandle } from '../model/message/index.ts'
-import { parseDeliverAt, parseDuration } from '../model/schedule/index.ts'
+import { type MessageRef, parseDeliverAt, parseDuration } from '../model/schedule/index.ts'
+import { addRefFlags, type RefFlags, refOf } from './message-argument.ts'
 import { addScheduledBulk } from './scheduled-bulk.ts'
 import { addScheduledLists } from './scheduled-list.ts'
-import { addServerFlags, withServer } from './server-address.ts'
+import { withServer } from './server-address.ts'
 
-interface Flags {
+interface Flags extends RefFlags {
   readonly server: string
   readonly json?: boolean
 }
@@ -15,8 +16,6 @@ interface MoveFlags extends Flags {
   readonly delay?: string
   readonly at?: string
 }
-
-type When = { readonly deliverTimeMs: number } | { readonly delayMs: number }
 
 /** What was done. */
 interface Outcome {
@@ -29,38 +28,40 @@ export function addScheduled(program: Command): void {
   const command = program
     .command('scheduled')
     .description(
-      'what waits: list, count, show; cancel, move, deliver one by its recall handle, or all',
+      'what waits: list, count, show; cancel, move, deliver one by recall handle or own key, or all',
     )
   addScheduledLists(command)
   addScheduledBulk(command)
-  const cancel = command.command('cancel <id>').description('never deliver it')
-  addServerFlags(cancel)
-  cancel.action((id: string, flags: Flags) => cancelled(id, flags))
+  const cancel = command.command('cancel [id]').description('never deliver it')
+  addRefFlags(cancel)
+  cancel.action((id: string | undefined, flags: Flags) => cancelled(refOf(id, flags), flags))
   const move = command
-    .command('move <id>')
+    .command('move [id]')
     .description('deliver it at another time')
     .option('--delay <duration>', 'in 250ms, 10s, 15m, 36h, 30d from now')
     .option('--at <time>', 'at 2030-01-31T09:00:00+01:00, or milliseconds since 1970')
-  addServerFlags(move)
-  move.action((id: string, flags: MoveFlags) => moved(id, whenOf(flags), flags))
-  const deliver = command.command('deliver <id>').description('deliver it now')
-  addServerFlags(deliver)
-  deliver.action((id: string, flags: Flags) => moved(id, { delayMs: 0 }, flags))
+  addRefFlags(move)
+  move.action((id: string | undefined, flags: MoveFlags) => {
+    return moved(refOf(id, flags), whenOf(flags), flags)
+  })
+  const deliver = command.command('deliver [id]').description('deliver it now')
+  addRefFlags(deliver)
+  deliver.action((id: string | undefined, flags: Flags) => {
+    return moved(refOf(id, flags), { delayMs: 0 }, flags)
+  })
 }
 
-async function cancelled(id: string, flags: Flags): Promise<void> {
-  const topic = topicOf(id)
+async function cancelled(ref: MessageRef, flags: Flags): Promise<void> {
   await withServer(flags.server, async client => {
-    const outcome = await client.recall({ topic, recallHandle: id })
+    const outcome = await client.cancel(ref)
     if (outcome !== 'cancelled') throw new BrokerError('NOT_WAITING', { outcome })
     print({ outcome }, flags)
   })
 }
 
-async function moved(id: string, when: When, flags: Flags): Promise<void> {
-  topicOf(id)
+async function moved(ref: MessageRef, when: When, flags: Flags): Promise<void> {
   await withServer(flags.server, async client => {
-    const { kind: outcome, ...time } = await client.move(id, when)
+    const { kind: outcome, ...time } = await client.move(ref, when)
     if (outcome !== 'moved') throw new BrokerError('NOT_WAITING', { outcome })
     print({ outcome, ...time }, flags)
   })
@@ -73,12 +74,6 @@ function whenOf({ delay, at }: MoveFlags): When {
   }
   if (delay === undefined) return { deliverTimeMs: parseDeliverAt(at ?? '') }
   return { delayMs: parseDuration(delay) }
-}
-
-function topicOf(id: string): string {
-  const handle = decodeRecallHandle(id)
-  if (handle === undefined) throw new BrokerError('MESSAGE_ID_INVALID')
-  return handle.topic
 }
 
 function print(outcome: Outcome, { json }: Flags): void {

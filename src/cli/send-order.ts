@@ -10,6 +10,9 @@ export interface SendOrder {
   readonly when: SendTime
   readonly tag: string | undefined
   readonly key: string | undefined
+  /** That no other waiting message of the topic has. */
+  readonly ownKey: string | undefined
+  readonly ifAbsent: boolean
   readonly properties: Readonly<Record<string, string>>
 }
 
@@ -26,6 +29,8 @@ export interface SendFlags {
   readonly level?: string
   readonly tag?: string
   readonly key?: string
+  readonly replace?: boolean
+  readonly ifAbsent?: boolean
   readonly property?: readonly string[]
 }
 
@@ -35,7 +40,21 @@ export function sendOrder(topic: string, body: Uint8Array, flags: SendFlags): Se
   const when = sendTime(flags)
   const given = properties(flags.property ?? [])
   if (when.kind !== 'now') checkNoDelay(given)
-  return { topic, body, when, tag: flags.tag, key: flags.key, properties: given }
+  const { tag, key, ifAbsent = false } = flags
+  return { topic, body, when, tag, key, ownKey: ownKey(flags, when), ifAbsent, properties: given }
+}
+
+function ownKey(flags: SendFlags, when: SendTime): string | undefined {
+  const { key, replace = false, ifAbsent = false } = flags
+  if (!replace && !ifAbsent) return undefined
+  if (!replace) throw invalid('--if-absent', 'goes with --replace')
+  if (key === undefined || key === '') throw invalid('--replace', 'needs --key')
+  if (when.kind === 'delay' || when.kind === 'at') return key
+  throw invalid('--replace', 'needs --delay or --at: only messages that wait have own keys')
+}
+
+function invalid(flag: string, problem: string): BrokerError {
+  return new BrokerError('COMMAND_LINE_INVALID', { [flag]: problem })
 }
 
 function sendTime({ delay, at, level }: SendFlags): SendTime {

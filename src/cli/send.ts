@@ -25,6 +25,8 @@ export function addSend(program: Command): void {
     )
     .option('--tag <tag>', 'what consumers filter by')
     .option('--key <key>', 'what tools find it by')
+    .option('--replace', 'the key is its own: it takes the place of the one that waits with it')
+    .option('--if-absent', 'with --replace: only when none waits with the key')
     .option('--property <name=value>', 'a property; may be repeated', collect)
   addServerFlags(command)
   command.action((topic: string, body: string, flags: Flags) => send(topic, body, flags))
@@ -44,8 +46,8 @@ async function send(topic: string, body: string, flags: Flags): Promise<void> {
 }
 
 function outgoing(order: SendOrder): OutgoingMessage {
-  const { topic, body, tag, key, properties, when } = order
-  const message = { topic, body, tags: tag, keys: key, properties }
+  const { topic, body, tag, key, ownKey, ifAbsent, properties, when } = order
+  const message = { topic, body, tags: tag, keys: key, ownKey, ifAbsent, properties }
   switch (when.kind) {
     case 'now':
       return message
@@ -60,13 +62,16 @@ function outgoing(order: SendOrder): OutgoingMessage {
 
 /** What `send` prints. The deliver time is the broker's, out of the recall handle. */
 export function receiptText(topic: string, receipt: SendReceipt, json: boolean): string {
-  const { messageId, brokerName, queueId, queueOffset, recallHandle } = receipt
+  const { messageId, brokerName, queueId, queueOffset, recallHandle, replacedHandle } = receipt
   const deliverTimeMs =
     recallHandle === undefined ? undefined : decodeRecallHandle(recallHandle)?.deliverTimeMs
   if (json) {
     const place = { brokerName, queueId, queueOffset }
-    return JSON.stringify({ messageId, topic, ...place, recallHandle, deliverTimeMs })
+    const times = { recallHandle, replacedHandle, deliverTimeMs }
+    return JSON.stringify({ messageId, topic, ...place, ...times })
   }
   if (deliverTimeMs === undefined) return `sent ${messageId} to ${topic}`
-  return `sent ${messageId} to ${topic}, due ${new Date(deliverTimeMs).toISOString()}`
+  const due = `due ${new Date(deliverTimeMs).toISOString()}`
+  const replaced = replacedHandle === undefined ? '' : ', in the place of another'
+  return `sent ${messageId} to ${topic}, ${due}${replaced}`
 }

@@ -6,9 +6,10 @@ import {
   encodeBatch,
   UniqueKeys,
 } from '../model/message/index.ts'
-import type { CancelResult, MoveResult } from '../model/schedule/index.ts'
+import type { CancelResult, MessageRef, MoveResult } from '../model/schedule/index.ts'
 import { type ConsumerData, REQUEST_CODE, RESPONSE_CODE } from '../model/wire/index.ts'
 import { ConnectionPool } from './connection-pool.ts'
+import { cancelByKey, holderOf, moveMessage, type When } from './message-changes.ts'
 import { findMessages, type FoundMessage, type KeyQuery, viewMessage } from './message-lookup.ts'
 import {
   bodyBytes,
@@ -52,6 +53,8 @@ export interface SendReceipt {
   readonly queueOffset: number
   /** With which a waiting message can be cancelled; absent when it is none. */
   readonly recallHandle?: string | undefined
+  /** The handle of the waiting message whose place this one took, by its own key. */
+  readonly replacedHandle?: string | undefined
 }
 
 export interface BatchReceipt {
@@ -141,7 +144,10 @@ export class BrokerClient {
     this.#scheduleHeartbeat()
   }
 
-  /** Resolves when the broker has stored the message as durably as it is set up to. */
+  /**
+   * Resolves when the broker has stored the message as durably as it is set up to. Errors:
+   * KEY_EXISTS, and those of any refused request.
+   */
   async send(message: OutgoingMessage): Promise<SendReceipt> {
     const messageId = this.#uniqueKeys.next()
     const { target, request } = await this.#sendRequest(message, messageId)
@@ -150,6 +156,7 @@ export class BrokerClient {
       messageId,
       offsetMessageId: response.extFields['msgId'] ?? '',
       recallHandle: response.extFields['recallHandle'],
+      replacedHandle: response.extFields['replacedHandle'],
       ...placeOf(target, response),
     }
   }
@@ -203,7 +210,7 @@ export class BrokerClient {
     readonly recallHandle: string
   }): Promise<CancelResult> {
     const { topic, recallHandle } = message
-    const address = await this.#holderOf(recallHandle)
+    const address = await holderOf(this, recallHandle)
     const extFields = { producerGroup: this.#producerGroup, topic, recallHandle }
     const response = await this.ask(address, { code: REQUEST_CODE.RECALL_MESSAGE, extFields })
     const result = response.extFields['recallResult']
@@ -212,36 +219,20 @@ export class BrokerClient {
     return 'cancelled'
   }
 
+  /** As `recall`, also by own key, which only a broker of ours knows. */
+  cancel(ref: MessageRef): Promise<CancelResult> {
+    if ('key' in ref) return cancelByKey(this, ref)
+    const topic = decodeRecallHandle(ref.id)?.topic ?? ''
+    return this.recall({ topic, recallHandle: ref.id })
+  }
+
   /**
    * Gives a message that waits another deliver time, at the broker that holds it; durable when it
    * resolves. A time that has come delivers it now. Errors: MESSAGE_ID_INVALID, TOPIC_NOT_FOUND,
    * REQUEST_FAILED, those of a deliver time.
    */
-  async move(
-    recallHandle: string,
-    /** A delay counts from now by the broker's clock. */
-    when: { readonly deliverTimeMs: number } | { readonly delayMs: number },
-  ): Promise<MoveResult> {
-    const address = await this.#holderOf(recallHandle)
-    const asked = Object.entries(when).map(([name, valueMs]) => [name, String(valueMs)])
-    const extFields: Record<string, string> = { id: recallHandle, ...Object.fromEntries(asked) }
-    const code = REQUEST_CODE.MOVE_SCHEDULED_MESSAGE
-    const response = await this.ask(address, { code, extFields })
-    const kind = response.extFields['moveResult']
-    if (kind === 'cancelled' || kind === 'too-late' || kind === 'unknown') return { kind }
-    const { extFields: fields } = succeeded(response)
-    return { kind: 'moved', deliverTimeMs: Number(fields['deliverTimeMs']) }
-  }
-
-  /** Address of the broker that has the message. */
-  async #holderOf(recallHandle: string): Promise<string> {
-    const handle = decodeRecallHandle(recallHandle)
-    if (handle === undefined) throw new BrokerError('MESSAGE_ID_INVALID')
-    const { topic, brokerName } = handle
-    const queues = await this.readableQueues(topic)
-    const holder = queues.find(({ queue }) => queue.brokerName === brokerName)
-    if (holder === undefined) throw new BrokerError('TOPIC_NOT_FOUND', { topic })
-    return holder.address
+  move(ref: MessageRef, when: When): Promise<MoveResult> {
+    return moveMessage(this, ref, when)
   }
 
   /**

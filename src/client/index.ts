@@ -1,4 +1,5 @@
 /** A client of the remoting protocol: sends, sends for later, pulls and consumes. */
+export type { When } from './message-changes.ts'
 export {
   type BatchReceipt,
   BrokerClient,

@@ -9,6 +9,13 @@ export interface OutgoingMessage {
   readonly tags?: string | undefined
   /** Several keys are found one by one; no blanks in them. */
   readonly keys?: string | readonly string[] | undefined
+  /**
+   * With a deliver time: takes the place of the waiting message of the topic with this own key. 1 to
+   * 255 characters.
+   */
+  readonly ownKey?: string | undefined
+  /** With `ownKey`: refused with KEY_EXISTS when such a message waits. */
+  readonly ifAbsent?: boolean | undefined
   /** The user's own properties; names that the broker gives a meaning may be used knowingly. */
   readonly properties?: Readonly<Record<string, string>> | undefined
   /** Deliver so many milliseconds after the broker has it. */
@@ -35,6 +42,8 @@ export function encodeProperties(message: OutgoingMessage, uniqueKey: string): s
   if (message.tags !== undefined && message.tags !== '') entries.set(PROPERTY.TAGS, message.tags)
   const keys = typeof message.keys === 'string' ? message.keys : message.keys?.join(' ')
   if (keys !== undefined && keys !== '') entries.set(PROPERTY.KEYS, keys)
+  if (message.ownKey !== undefined) entries.set(PROPERTY.ORRERY_KEY, message.ownKey)
+  if (message.ifAbsent === true) entries.set(PROPERTY.ORRERY_KEY_WHEN, 'absent')
   const delay = delayProperty(message)
   if (delay !== undefined) entries.set(delay.name, String(delay.value))
   entries.set(PROPERTY.UNIQ_KEY, uniqueKey)

@@ -1,10 +1,11 @@
 import { BrokerError } from '../core/base/index.ts'
-import { AUTO_CREATE_TOPIC, decodeRecallHandle } from '../model/message/index.ts'
+import { AUTO_CREATE_TOPIC } from '../model/message/index.ts'
 import type {
   BulkChange,
   ChangeCount,
   Forecast,
   ForecastSteps,
+  MessageRef,
   Page,
   PageRequest,
   ScheduledMessage,
@@ -12,6 +13,7 @@ import type {
   WholeMessage,
 } from '../model/schedule/index.ts'
 import { type BodyObject, bodyObject, REQUEST_CODE, RESPONSE_CODE } from '../model/wire/index.ts'
+import { refFields } from './message-changes.ts'
 import { type RemotingRequest, type RemotingResponse, succeeded } from './remoting-connection.ts'
 import type { QueueAddress } from './topic-queues.ts'
 
@@ -90,10 +92,9 @@ export class ScheduledMessagesClient {
   }
 
   /** `undefined` when it does not wait. Errors: as `list`, MESSAGE_ID_INVALID. */
-  async find(id: string): Promise<WholeMessage | undefined> {
-    if (decodeRecallHandle(id) === undefined) throw new BrokerError('MESSAGE_ID_INVALID')
+  async find(ref: MessageRef): Promise<WholeMessage | undefined> {
     const code = REQUEST_CODE.GET_SCHEDULED_MESSAGE
-    const response = await this.#askBroker(code, { id }, PAGE_TIMEOUT_MS)
+    const response = await this.#askBroker(code, refFields(ref), PAGE_TIMEOUT_MS)
     if (response.code === RESPONSE_CODE.QUERY_NOT_FOUND) return undefined
     const body = bodyObject(succeeded(response).body)
     return {

@@ -8,6 +8,7 @@ import {
   ConsumerOffsets,
   FORECAST_STEPS_MAX,
   GroupTable,
+  KeyedMessages,
   MessagePut,
   PAGE_SIZE_MAX,
   PullService,
@@ -124,7 +125,7 @@ async function recoverEngine(parts: EngineParts): Promise<Engine> {
     random,
     storeHost,
   })
-  const { port: scheduled, bulk } = scheduling(parts, { timers, messageIndex }, levelsMs)
+  const { port: scheduled, bulk } = scheduling(parts, { timers, messageIndex, put }, levelsMs)
   await store.start()
   timers.start()
   broker.start()
@@ -160,7 +161,11 @@ async function openMessageIndex(parts: EngineParts): Promise<MessageIndex | unde
 /** What users do with waiting messages: each thing where its rule is. */
 function scheduling(
   { options, platform, storeHost, store }: EngineParts,
-  { timers, messageIndex }: Pick<Engine, 'timers' | 'messageIndex'>,
+  {
+    timers,
+    messageIndex,
+    put,
+  }: Pick<Engine, 'timers' | 'messageIndex'> & { readonly put: MessagePut },
   levelsMs: readonly number[],
 ): { readonly port: SchedulePort; readonly bulk: ScheduledBulk } {
   const { clock } = platform
@@ -175,6 +180,7 @@ function scheduling(
     limits: { delayMsMax, levelsMs },
     index: messageIndex,
   })
+  const keyed = new KeyedMessages({ platform, timers, store, put, brokerName })
   const lists = new ScheduledLists({ timers, clock, brokerName })
   const bulk = new ScheduledBulk({
     timers,
@@ -187,6 +193,7 @@ function scheduling(
   })
   const port: SchedulePort = {
     cancel: ref => messages.cancel(ref),
+    replaceByKey: (message, when) => keyed.replaceByKey(message, when),
     move: (ref, deliverTimeMs) => messages.move(ref, deliverTimeMs),
     find: ref => messages.find(ref),
     list: (filter, page) => lists.list(filter, page),

@@ -114,7 +114,7 @@ describe('a cancel by filter', () => {
     await world.finish(scheduled.changeAll({ topic: 'orders' }, CANCEL, false))
     const recalled = client.recall({ topic: 'orders', recallHandle })
     expect(await world.finish(recalled)).toBe('cancelled')
-    expect(await world.finish(client.move(recallHandle, { delayMs: 5 }))).toEqual({
+    expect(await world.finish(client.move({ id: recallHandle }, { delayMs: 5 }))).toEqual({
       kind: 'cancelled',
     })
   })

@@ -105,7 +105,7 @@ test('a forecast has how many are due in each step, and their sum is the count',
 test('a moved message is listed once, under its new time and its old id', async () => {
   const scene = await served()
   const id = await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'x' })
-  await scene.world.finish(scene.client.move(id, { delayMs: 5 * HOUR_MS }))
+  await scene.world.finish(scene.client.move({ id }, { delayMs: 5 * HOUR_MS }))
   const listed = await all(scene, {})
   expect(listed.map(message => message.id)).toEqual([id])
   expect(listed[0]?.deliverTimeMs).toBeGreaterThanOrEqual(scene.startMs + 5 * HOUR_MS)
@@ -114,12 +114,12 @@ test('a moved message is listed once, under its new time and its old id', async 
 test('one message is shown with body and properties until it does not wait any more', async () => {
   const scene = await served()
   const id = await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'content', tag: 'red' })
-  const shown = await scene.world.finish(scene.reader.find(id))
+  const shown = await scene.world.finish(scene.reader.find({ id }))
   expect(shown?.body.toString()).toBe('content')
   expect(shown?.properties.get('TAGS')).toBe('red')
   expect([...(shown?.properties.keys() ?? [])]).not.toContain('REAL_TOPIC')
   await scene.world.finish(scene.client.recall({ topic: 'orders', recallHandle: id }))
-  expect(await scene.world.finish(scene.reader.find(id))).toBeUndefined()
+  expect(await scene.world.finish(scene.reader.find({ id }))).toBeUndefined()
   expect(await all(scene, {})).toEqual([])
 })
 

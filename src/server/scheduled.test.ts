@@ -162,22 +162,24 @@ describe('a message that is moved', () => {
     const later = await sent(scene, 5_000, 'later')
     const earlier = await sent(scene, 3_600_000, 'earlier')
     const nowMs = world.platform.clock.timeMs()
-    const moved = await world.finish(client.move(later, { deliverTimeMs: nowMs + 60_000 }))
+    const moved = await world.finish(client.move({ id: later }, { deliverTimeMs: nowMs + 60_000 }))
     expect(moved).toEqual({ kind: 'moved', deliverTimeMs: nowMs + 60_000 })
-    expect(await world.finish(client.move(earlier, { delayMs: 2_000 }))).toMatchObject({
+    expect(await world.finish(client.move({ id: earlier }, { delayMs: 2_000 }))).toMatchObject({
       kind: 'moved',
     })
     await world.runFor(8_000)
     expect(await pulled(scene)).toEqual(['earlier'])
     await world.runFor(60_000)
     expect(await pulled(scene)).toEqual(['earlier', 'later'])
-    expect(await world.finish(client.move(later, { delayMs: 1_000 }))).toEqual({ kind: 'too-late' })
+    expect(await world.finish(client.move({ id: later }, { delayMs: 1_000 }))).toEqual({
+      kind: 'too-late',
+    })
   })
 
   test('is delivered now when its new time has come', async () => {
     const scene = await served()
     const handle = await sent(scene, 3_600_000, 'a')
-    await scene.world.finish(scene.client.move(handle, { delayMs: 0 }))
+    await scene.world.finish(scene.client.move({ id: handle }, { delayMs: 0 }))
     await scene.world.runFor(100)
     expect(await pulled(scene)).toEqual(['a'])
   })
@@ -185,12 +187,12 @@ describe('a message that is moved', () => {
   test('can be cancelled by its first handle, after a power cut too', async () => {
     const first = await served()
     const handle = await sent(first, 600_000, 'a')
-    await first.world.finish(first.client.move(handle, { delayMs: 900_000 }))
+    await first.world.finish(first.client.move({ id: handle }, { delayMs: 900_000 }))
     first.world.crash()
     const scene = await served(first.world)
     const recall = { topic: 'orders', recallHandle: handle }
     expect(await scene.world.finish(scene.client.recall(recall))).toBe('cancelled')
-    const again = scene.client.move(handle, { delayMs: 1_000 })
+    const again = scene.client.move({ id: handle }, { delayMs: 1_000 })
     expect(await scene.world.finish(again)).toEqual({ kind: 'cancelled' })
     await scene.world.runFor(1_000_000)
     expect(await pulled(scene)).toEqual([])
@@ -203,7 +205,7 @@ describe('a message that is moved', () => {
   ])('is left alone when the new time is %s', async (_name, when, code) => {
     const scene = await served()
     const handle = await sent(scene, 20_000, 'a')
-    const moving = scene.world.finish(scene.client.move(handle, when))
+    const moving = scene.world.finish(scene.client.move({ id: handle }, when))
     await expect(moving).rejects.toMatchObject({ code })
     await scene.world.runFor(25_000)
     expect(await pulled(scene)).toEqual(['a'])

@@ -22,7 +22,7 @@ export async function openDoor(nameserver: string): Promise<Door> {
       return (await client.recall({ topic, recallHandle })) === 'cancelled'
     },
     move: async (id, delayMs) => {
-      const result = await client.move(id, { delayMs })
+      const result = await client.move({ id }, { delayMs })
       return result.kind === 'moved' ? result.deliverTimeMs : undefined
     },
     queueCount: async topic => (await consumer.queues(topic)).length,

@@ -1,3 +1,4 @@
+import { BrokerError } from '../../src/core/base/index.ts'
 import { SimulatedWorld } from '../../src/core/platform/simulated/index.ts'
 import type { Connection, Platform } from '../../src/core/platform/index.ts'
 import {
@@ -58,6 +59,7 @@ export interface RemotingWorldOptions {
 
 const NOBODY_WAITS: SchedulePort = {
   cancel: () => Promise.resolve('unknown'),
+  replaceByKey: () => Promise.reject(new BrokerError('SHUTTING_DOWN')),
   move: () => Promise.resolve({ kind: 'unknown' }),
   find: () => Promise.resolve(undefined),
   list: () => Promise.resolve({ messages: [], nextCursor: undefined }),

@@ -80,6 +80,11 @@ export const errorSpecs = {
     remotingCode: 26,
     retryable: false,
   },
+  KEY_EXISTS: {
+    message: 'a message with this key waits in the topic already; leave it there, or replace it',
+    remotingCode: 604,
+    retryable: false,
+  },
   LISTEN_FAILED: {
     message: 'the broker cannot listen on this address; check the host and the rights to the port',
     remotingCode: 1,

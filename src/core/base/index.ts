@@ -8,5 +8,6 @@ export {
   type ErrorCode,
   type ErrorDetails,
 } from './errors.ts'
+export { digest16 } from './digest.ts'
 export { Gate } from './gate.ts'
 export { readInt32, readInt64Loose, writeInt32, writeInt64 } from './big-endian.ts'

@@ -57,6 +57,15 @@ describe.each([
     })
   }
 
+  test('give the values of several keys in their order', async ({ keyValues }, root) => {
+    const values = await keyValues.open(`${root}/map`)
+    await values.write([put('a', '1'), put('b', '2'), put('c', NONE)], false)
+    const found = await values.getMany(['c', 'x', 'a', 'a'].map(key => Buffer.from(key)))
+    expect(found.map(value => value?.toString())).toEqual(['', undefined, '1', '1'])
+    expect(await values.getMany([])).toEqual([])
+    await values.close()
+  })
+
   test('give what was written, until it is removed', async ({ keyValues }, root) => {
     const map = await keyValues.open(`${root}/new/map`)
     expect(await map.get(Buffer.from('a'))).toBeUndefined()

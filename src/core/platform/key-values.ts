@@ -19,6 +19,8 @@ export interface KeyValueStores {
 export interface KeyValues {
   /** The value is the caller's own. It is at least as new as the last write that has resolved. */
   get(key: Buffer): Promise<Buffer | undefined>
+  /** The same for several keys, in their order; far quicker than one by one. */
+  getMany(keys: readonly Buffer[]): Promise<readonly (Buffer | undefined)[]>
   /**
    * Up to `countMax` entries from `from` on and before `to`, in order, as they were at one moment.
    * All of them are in memory at once: `countMax` bounds it.

@@ -34,6 +34,10 @@ export class OrderedKeyValues implements KeyValues {
     return this.#track(() => this.#map.get(key))
   }
 
+  getMany(keys: readonly Buffer[]): Promise<readonly (Buffer | undefined)[]> {
+    return this.#track(() => this.#map.getMany(keys))
+  }
+
   range(from: Buffer, to: Buffer, countMax: number): Promise<readonly KeyValue[]> {
     return this.#track(() => this.#map.range(from, to, countMax))
   }

@@ -12,6 +12,8 @@ type Kind =
   /** Marks a half message when it is `true`. */
   | 'half'
   | 'deletion'
+  | 'ownKey'
+  | 'ownKeyWhen'
   /** Only the broker gives it a value. */
   | 'ours'
 
@@ -25,6 +27,8 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   [PROPERTY.TIMER_OUT_MS, 'resolved'],
   [PROPERTY.TRAN_MSG, 'half'],
   [PROPERTY.TIMER_DEL_UNIQKEY, 'deletion'],
+  [PROPERTY.ORRERY_KEY, 'ownKey'],
+  [PROPERTY.ORRERY_KEY_WHEN, 'ownKeyWhen'],
   [PROPERTY.POP_CK, 'ours'],
   [PROPERTY.CRC32, 'ours'],
   [PROPERTY.ORRERY_TIMER_ID, 'ours'],
@@ -58,6 +62,8 @@ export class PropertyScan {
   hasDelay = false
   isHalf = false
   isDeletion = false
+  ownKey: string | undefined = undefined
+  ownKeyWhen: string | undefined = undefined
   /** Some of `BROKER_PROPERTIES` are there. */
   hasOurs = false
 
@@ -68,6 +74,8 @@ export class PropertyScan {
     this.hasDelay = false
     this.isHalf = false
     this.isDeletion = false
+    this.ownKey = undefined
+    this.ownKeyWhen = undefined
     this.hasOurs = false
     let start = 0
     let nameEnd = -1
@@ -106,6 +114,12 @@ export class PropertyScan {
         break
       case 'deletion':
         this.isDeletion = true
+        break
+      case 'ownKey':
+        this.ownKey = value
+        break
+      case 'ownKeyWhen':
+        this.ownKeyWhen = value
         break
       case 'ours':
         this.hasOurs = true

@@ -1,6 +1,7 @@
 import { BrokerError } from '../../core/base/index.ts'
 import { forEachBatchItem, tagsCodeOf } from '../../model/message/index.ts'
 import { checkSupported } from './accepted-properties.ts'
+import { keyInvalid } from './keyed-draft.ts'
 import type { PropertyScan } from './property-scan.ts'
 import type { PutRequest } from './put-request.ts'
 
@@ -75,6 +76,7 @@ function clear(parts: BatchParts): void {
 function checkPlain(scan: PropertyScan, properties: string): void {
   scan.read(properties)
   checkSupported(scan)
+  if (scan.ownKey !== undefined) throw keyInvalid('a message of a batch has none')
   if (!scan.hasDelay) return
   throw new BrokerError('MESSAGE_INVALID', {
     problem: 'a message of a batch cannot have a delay; send it by itself',

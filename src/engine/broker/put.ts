@@ -7,8 +7,10 @@ import {
   PROPERTY,
   SCHEDULE_TOPIC,
   SYS_FLAG,
+  removeProperties,
   tagsCodeOf,
   TIMER_ACCEPT_QUEUE,
+  TIMER_KEY_QUEUE,
   TIMER_TOPIC,
   UniqueKeys,
   type RecordDraft,
@@ -23,6 +25,7 @@ import {
   completedProperties,
   endedProperties,
 } from './accepted-properties.ts'
+import { checkedKey, keyInvalid, type KeyedDraft } from './keyed-draft.ts'
 import { PropertyScan } from './property-scan.ts'
 import { batchRecordBytes, collectBatch, type BatchParts } from './put-batch.ts'
 import type { PutOutcome, PutRequest } from './put-request.ts'
@@ -75,6 +78,7 @@ export interface PutParts {
 }
 
 const NOTHING = Buffer.alloc(0)
+const KEY_WHEN: readonly string[] = [PROPERTY.ORRERY_KEY_WHEN]
 const NOT_TIMED = -1
 /** The only bits that a sender may set: compression and the kind of tags. */
 const SENDER_FLAGS = SYS_FLAG.COMPRESSED | SYS_FLAG.MULTI_TAGS | SYS_FLAG.COMPRESSION_MASK
@@ -126,23 +130,26 @@ export class MessagePut {
   }
 
   /**
-   * Appends one message.
+   * Appends one message; one with an own key it leaves alone, and returns `keyed`: such a message
+   * goes another way, see `prepareKeyed`.
    *
    * Errors: TOPIC_NAME_INVALID, TOPIC_NOT_FOUND, TOPIC_NOT_WRITABLE, TOPIC_RESERVED,
    * TOO_MANY_TOPICS, QUEUE_OUT_OF_RANGE, GROUP_NOT_FOUND (retry topics), NOT_SUPPORTED,
    * MESSAGE_TOO_LARGE, PROPERTIES_TOO_LARGE, those of a delay, those of `Store.append`.
    */
-  put(request: PutRequest, outcome: PutOutcome): void {
+  put(request: PutRequest, outcome: PutOutcome): 'put' | 'keyed' {
     this.#checkBody(request)
     const scan = this.#scan
     scan.read(request.properties)
     checkSupported(scan)
     let topic: Topic
+    // There, the key is that of a message which somebody could not consume.
     if (isRetryTopic(request.topic)) {
       const target = this.#retryTarget(request)
       topic = target.topic
       if (target.isDeadLetter) scan.hasDelay = false
     } else {
+      if (scan.ownKey !== undefined) return 'keyed'
       topic = this.#writableTopic(request)
     }
     const draft = this.#draft
@@ -156,6 +163,40 @@ export class MessagePut {
     outcome.commitLogOffset = this.#append(draft, topic, request.nowMs)
     outcome.deliverTimeMs = this.#deliverTimeMs
     outcome.queueOffset = this.#store.lastQueueOffset
+    return 'put'
+  }
+
+  /**
+   * Checks a message with an own key, and makes its accept record for who appends it, to the queue
+   * of such records, perhaps with `ORRERY_REPLACES` behind its properties.
+   *
+   * Errors: as `put`; MESSAGE_INVALID when the key or the deliver time is missing or not permitted.
+   */
+  prepareKeyed(request: PutRequest): KeyedDraft {
+    this.#checkBody(request)
+    const scan = this.#scan
+    scan.read(request.properties)
+    checkSupported(scan)
+    const key = checkedKey(scan, request.topic)
+    const topic = this.#writableTopic(request)
+    const delay = resolveDelay(scan.delays, request.nowMs, this.#options.delay)
+    if (!scan.hasDelay || delay.kind === 'level') throw keyInvalid('it needs a deliver time')
+    const draft = emptyDraft(this.#options.storeHost)
+    fill(draft, request)
+    const queueId = this.#queueId(topic, request.queueId)
+    const sent = removeProperties(request.properties, KEY_WHEN)
+    const uniqueKey = scan.uniqueKey ?? this.#uniqueKeys.next()
+    if (uniqueKey.includes(' ')) throw keyInvalid('its unique key has a blank')
+    const completed = completedProperties(sent, scan, uniqueKey, this.#added)
+    // A time that has come is now.
+    const deliverTimeMs = delay.kind === 'timer' ? delay.deliverTimeMs : request.nowMs
+    const dueText = TIMER_OUT + deliverTimeMs + PAIR_END
+    draft.properties = endedProperties(completed) + this.#targetOf(topic, queueId) + dueText
+    checkPropertiesSize(draft.properties)
+    draft.topic = this.#timerTopic.topicBytes
+    draft.queueId = TIMER_KEY_QUEUE
+    const topicDurable = topic.durable
+    return { draft, topic: topic.name, queueId, key, uniqueKey, deliverTimeMs, topicDurable }
   }
 
   /**

@@ -72,7 +72,7 @@ export class Checkpointer {
    * Rejects when the first fails, also for lack of space: without it work must not begin.
    */
   async start(): Promise<void> {
-    if (this.#participants.some(one => one.needsCheckpoint === true)) await this.run(false)
+    if (this.#isNeeded()) await this.run(false)
     this.#lookLater()
   }
 
@@ -104,8 +104,13 @@ export class Checkpointer {
     const isDue =
       this.#platform.clock.uptimeMs() - this.#lastAtUptimeMs >= this.#options.checkpointIntervalMs
     const grown = this.#appliedOffset() - this.#checkpointOffset
-    if (isDue || grown >= this.#options.checkpointBytes) await this.#attempt()
+    const isLarge = grown >= this.#options.checkpointBytes
+    if (isDue || isLarge || this.#isNeeded()) await this.#attempt()
     this.#lookLater()
+  }
+
+  #isNeeded(): boolean {
+    return this.#participants.some(participant => participant.needsCheckpoint === true)
   }
 
   #lookLater(): void {

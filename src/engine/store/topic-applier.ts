@@ -51,7 +51,10 @@ export function emptyAppliedRecord(queue: ConsumeQueue): AppliedRecord {
  */
 export interface CheckpointParticipant {
   readonly name: string
-  /** Recovery needs something that the manifest does not say yet: it must, before work begins. */
+  /**
+   * The manifest should be written now: before work begins, when recovery needs something that it
+   * does not say yet; later, before its time.
+   */
   readonly needsCheckpoint?: boolean
   /** Brings pending work to a point that a snapshot can describe. */
   prepare(): Promise<void>

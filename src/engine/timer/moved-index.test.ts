@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { KeyValues } from '../../core/platform/index.ts'
 import { SimulatedWorld } from '../../core/platform/simulated/index.ts'
 import { MovedIndex } from './moved-index.ts'
+import { TimerMap } from './timer-map.ts'
 
 const DAY_MS = 86_400_000
 const DUE_MS = 1_800_000_000_000
@@ -21,7 +22,7 @@ async function opened(): Promise<Scene> {
   const values = await world.finish(world.platform.keyValues.open('/data/moved'))
   const firedMs = (): number => scene.firedMs
   const open = (): Promise<KeyValues> => Promise.resolve(values)
-  const index = new MovedIndex({ open, exists: true, firedMs })
+  const index = new MovedIndex({ map: new TimerMap({ open, exists: true }), firedMs })
   const scene: Scene = { world, index, values, firedMs: 0 }
   return scene
 }

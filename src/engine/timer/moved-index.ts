@@ -6,9 +6,10 @@ import {
   writeInt32,
   writeInt64,
 } from '../../core/base/index.ts'
-import type { KeyValueChange, KeyValues } from '../../core/platform/index.ts'
+import type { KeyValueChange } from '../../core/platform/index.ts'
 import type { CheckpointParticipant } from '../store/index.ts'
 import type { TimerRef } from './ladder/chunk-search.ts'
+import type { TimerMap } from './timer-map.ts'
 
 const ID_BYTES = 8
 const AT_CRC = 2 * ID_BYTES
@@ -27,24 +28,18 @@ const SWEEP_COUNT_MAX = 1_000
  */
 export class MovedIndex implements CheckpointParticipant {
   readonly name = 'movedIndex'
-  readonly #open: () => Promise<KeyValues>
-  /** Nothing was ever moved as long as there is none: most brokers never open it. */
-  #values: Promise<KeyValues> | undefined
+  readonly #map: TimerMap
   readonly #firedMs: () => number
   /** Not on disk yet. */
   #staged = new Map<number, TimerRef>()
   #writing = new Map<number, TimerRef>()
 
   constructor(parts: {
-    open: () => Promise<KeyValues>
-    /** It is there from an earlier start. */
-    exists: boolean
+    map: TimerMap
     /** The fire position. */
     firedMs: () => number
   }) {
-    this.#open = parts.open
-    if (parts.exists) this.#values = parts.open()
-    this.#values?.catch(() => undefined)
+    this.#map = parts.map
     this.#firedMs = parts.firedMs
   }
 
@@ -57,7 +52,7 @@ export class MovedIndex implements CheckpointParticipant {
   async find(firstTimerId: number): Promise<TimerRef | undefined> {
     const inMemory = this.#staged.get(firstTimerId) ?? this.#writing.get(firstTimerId)
     if (inMemory !== undefined) return inMemory
-    const value = await (await this.#values)?.get(keyOf(firstTimerId))
+    const value = await this.#map.get(keyOf(firstTimerId))
     // It may have been moved, for the first time or again, while the disk was read.
     const meanwhile = this.#staged.get(firstTimerId) ?? this.#writing.get(firstTimerId)
     if (meanwhile !== undefined) return meanwhile
@@ -78,12 +73,10 @@ export class MovedIndex implements CheckpointParticipant {
   async write(): Promise<void> {
     if (this.#writing.size > 0) {
       const changes = Array.from(this.#writing, ([timerId, ref]) => changesOf(timerId, ref)).flat()
-      this.#values ??= this.#open()
-      const values = await this.#values
-      await values.write(changes, true)
+      await this.#map.write(changes, true)
       this.#writing = new Map()
     }
-    if (this.#values !== undefined) await this.#sweep(await this.#values)
+    if (this.#map.exists) await this.#sweep()
   }
 
   relieve(): Promise<void> {
@@ -94,15 +87,15 @@ export class MovedIndex implements CheckpointParticipant {
     return Promise.resolve()
   }
 
-  async close(): Promise<void> {
-    await (await this.#values)?.close()
+  close(): Promise<void> {
+    return this.#map.close()
   }
 
   /** Forgets messages that were delivered long ago. */
-  async #sweep(values: KeyValues): Promise<void> {
+  async #sweep(): Promise<void> {
     const from = timeKeyOf(0, 0)
     const to = timeKeyOf(Math.max(0, this.#firedMs() - KEPT_MS), 0)
-    const over = await values.range(from, to, SWEEP_COUNT_MAX)
+    const over = await this.#map.range(from, to, SWEEP_COUNT_MAX)
     if (over.length === 0) return
     const changes: KeyValueChange[] = []
     for (const { key } of over) {
@@ -110,11 +103,11 @@ export class MovedIndex implements CheckpointParticipant {
       const timerId = readInt64Loose(key, 1 + ID_BYTES)
       changes.push({ key, value: undefined })
       // Moved again since: another entry stands for it.
-      const value = await values.get(keyOf(timerId))
+      const value = await this.#map.get(keyOf(timerId))
       const isLatest = value !== undefined && refOf(value).deliverTimeMs === deliverTimeMs
       if (isLatest) changes.push({ key: keyOf(timerId), value: undefined })
     }
-    await values.write(changes, false)
+    await this.#map.write(changes, false)
   }
 }
 

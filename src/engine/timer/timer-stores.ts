@@ -4,6 +4,8 @@ import type { BulkOrder } from '../../model/schedule/index.ts'
 import { type CheckpointParticipant, delayOffsetPath, type Store } from '../store/index.ts'
 import { BulkChanges, type BulkJob } from './bulk-changes.ts'
 import type { DueSink } from './due-sink.ts'
+import { KeyIndex, type KeyLookup } from './keys/key-index.ts'
+import { KeyRebuild, type WaitingSteps } from './keys/key-rebuild.ts'
 import { LadderStore } from './ladder/ladder-store.ts'
 import { LevelStore } from './levels/level-store.ts'
 import type { TimerRef } from './ladder/chunk-search.ts'
@@ -17,6 +19,10 @@ import { type NewRemoval, PendingRemovals } from './pending-removals.ts'
 import { Publisher } from './publisher.ts'
 import { RecoveredRemovals } from './recovered-removals.ts'
 import { FiredIds } from './fired-ids.ts'
+import { TimerMap } from './timer-map.ts'
+
+/** Own keys in memory that ask for a checkpoint: about 100 bytes each. */
+const KEYS_STAGED_LONG = 65_536
 
 export interface TimerOptions {
   /** The data folder. */
@@ -64,8 +70,11 @@ export class TimerStores {
   readonly #fired: FiredIds
   readonly #moved: MovedIndex
   readonly #bulk: BulkChanges
+  readonly #keys: KeyIndex
+  readonly #rebuild: KeyRebuild
 
   private constructor(parts: {
+    platform: Platform
     levels: LevelStore
     ladder: LadderStore
     parked: ParkedStore
@@ -73,6 +82,7 @@ export class TimerStores {
     fired: FiredIds
     moved: MovedIndex
     bulk: BulkChanges
+    keys: KeyIndex
   }) {
     this.#levels = parts.levels
     this.#ladder = parts.ladder
@@ -81,6 +91,9 @@ export class TimerStores {
     this.#fired = parts.fired
     this.#moved = parts.moved
     this.#bulk = parts.bulk
+    this.#keys = parts.keys
+    const list: WaitingSteps = (query, after, countMax) => this.list(query, after, countMax)
+    this.#rebuild = new KeyRebuild({ platform: parts.platform, index: parts.keys, list })
   }
 
   /** Reads what the last checkpoint says of the timers, and joins the store. */
@@ -95,12 +108,18 @@ export class TimerStores {
     const recovered = new RecoveredRemovals(store.section('removed'))
     const removals = new PendingRemovals()
     const bulk = new BulkChanges(store.section('bulk'))
-    const movedDirectory = `${options.directory}/orrery/moved`
-    const moved = new MovedIndex({
-      open: () => platform.keyValues.open(movedDirectory),
-      exists: (await platform.files.list(movedDirectory)).length > 0,
-      firedMs: () => ladder.firedMs,
-    })
+    const firedMs = (): number => ladder.firedMs
+    const moved = await openMoved(platform, options.directory, firedMs)
+    const keys = await KeyIndex.open(
+      {
+        platform,
+        directory: `${options.directory}/orrery/keys`,
+        stagedCountLong: KEYS_STAGED_LONG,
+        firedMs,
+        isParked: timerId => parked.find(timerId) !== undefined,
+      },
+      store.section('keys'),
+    )
     const parked = new ParkedStore({
       platform,
       directory: `${options.directory}/orrery/parked`,
@@ -129,16 +148,18 @@ export class TimerStores {
       removals,
       recovered,
       bulk,
-      onMoved: (firstTimerId, ref) => {
-        moved.set(firstTimerId, ref)
+      places: {
+        moved: (firstTimerId, ref) => moved.set(firstTimerId, ref),
+        keyed: (topic, key, ref) => keys.apply(topic, key, ref),
       },
       section: store.section('ladder'),
     })
     await levels.load(store.section('levels'))
     const late = await parked.load(store.section('parked'), platform.clock.timeMs())
     await ladder.load(store.section('ladder'), late)
-    joinStore(store, [fired, recovered, moved, bulk], { levels, parked, ladder })
-    return new TimerStores({ levels, ladder, parked, publisher, fired, moved, bulk })
+    join(store, [fired, recovered, moved, bulk], { keys, levels, parked, ladder })
+    const stores = { levels, ladder, parked, publisher, fired, moved, bulk, keys }
+    return new TimerStores({ platform, ...stores })
   }
 
   /** For recovery: the published record of this timer is in the log. */
@@ -151,18 +172,21 @@ export class TimerStores {
     this.#levels.start()
     this.#ladder.start()
     this.#parked.start()
+    this.#rebuild.start()
   }
 
   /** Delivers nothing more; what waits stays for the next start. */
   async stop(): Promise<void> {
+    this.#rebuild.stop()
     await this.#levels.stop()
     await this.#parked.stop()
     await this.#ladder.stop()
   }
 
   /** Lets go of files; to be called when the store has stopped. */
-  close(): Promise<void> {
-    return this.#moved.close()
+  async close(): Promise<void> {
+    await this.#moved.close()
+    await this.#keys.close()
   }
 
   /** Looks for a message of the ladder; see `Finder.find`. */
@@ -183,6 +207,26 @@ export class TimerStores {
   /** Where a message is that was moved; undefined when it never was. */
   movedTo(firstTimerId: number): Promise<TimerRef | undefined> {
     return this.#moved.find(firstTimerId)
+  }
+
+  /** The latest message of the topic with this own key; see `KeyIndex.find`. */
+  findKey(digest: string): Promise<KeyLookup> {
+    return this.#keys.find(digest)
+  }
+
+  /** See `KeyIndex.isCurrent`. */
+  isKeyCurrent(digest: string, lookup: KeyLookup): boolean {
+    return this.#keys.isCurrent(digest, lookup)
+  }
+
+  /** See `KeyIndex.pendingOffset`. */
+  pendingKeyOffset(digest: string): number | undefined {
+    return this.#keys.pendingOffset(digest)
+  }
+
+  /** It is decided, and appended to the log at `timerId`, that a message has this own key. */
+  beginKey(digest: string, timerId: number): void {
+    this.#keys.begin(digest, timerId)
   }
 
   /** To be called in the step in which `find` has said that the message waits there. */
@@ -222,18 +266,33 @@ export class TimerStores {
   }
 }
 
+async function openMoved(
+  platform: Platform,
+  dataDirectory: string,
+  firedMs: () => number,
+): Promise<MovedIndex> {
+  const directory = `${dataDirectory}/orrery/moved`
+  const map = new TimerMap({
+    open: () => platform.keyValues.open(directory),
+    exists: (await platform.files.list(directory)).length > 0,
+  })
+  return new MovedIndex({ map, firedMs })
+}
+
 /** Everything that a checkpoint of the timers has, in its order. */
-function joinStore(
+function join(
   store: Store,
   participants: readonly CheckpointParticipant[],
   timers: {
+    readonly keys: KeyIndex
     readonly levels: LevelStore
     readonly parked: ParkedStore
     readonly ladder: LadderStore
   },
 ): void {
-  const { levels, parked, ladder } = timers
+  const { keys, levels, parked, ladder } = timers
   for (const participant of participants) store.join({ participant })
+  store.join({ participant: keys, isCongested: () => keys.isCongested })
   store.join({
     participant: levels,
     topic: { name: SCHEDULE_TOPIC, applier: levels },

@@ -5,9 +5,9 @@ import {
   recordStoreTimeMs,
   SCHEDULE_TOPIC,
   tagsCodeOf,
-  TIMER_CANCEL_QUEUE,
   TIMER_TOPIC,
 } from '../../model/message/index.ts'
+import { timerTagsCode } from '../timer/index.ts'
 
 /**
  * What the unit of a record has in the place of the tags code, except for delay levels: there it is
@@ -20,11 +20,7 @@ export function expectedTagsCode(
 ): number {
   const properties = recordProperties(source, position)
   if (queue.topic !== TIMER_TOPIC) return tagsCodeOf(findProperty(properties, PROPERTY.TAGS))
-  if (queue.queueId !== TIMER_CANCEL_QUEUE) {
-    return Number(findProperty(properties, PROPERTY.TIMER_OUT_MS) ?? 0)
-  }
-  // The timer id comes first, the deliver time behind a blank.
-  return Number.parseInt(findProperty(properties, PROPERTY.ORRERY_CANCELS) ?? '0', 10)
+  return timerTagsCode(properties, queue.queueId)
 }
 
 /**

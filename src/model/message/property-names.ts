@@ -73,10 +73,12 @@ export const PROPERTY = {
   ORRERY_TIMER_ID: 'ORRERY_TIMER_ID',
   /** Timer id of the message that a record of the timer topic cancels. */
   ORRERY_CANCELS: 'ORRERY_CANCELS',
-  /** Timer id of the message that an accept record replaces, with another deliver time. */
+  /** Of the message that an accept record replaces: its timer id and deliver time, by a blank. */
   ORRERY_REPLACES: 'ORRERY_REPLACES',
   /** Of a message that was moved: its first timer id and its first deliver time, by a blank. */
   ORRERY_FIRST: 'ORRERY_FIRST',
-  /** The caller's own unique key of a waiting message. */
+  /** The caller's own key of a waiting message, which no other message of its topic has. */
   ORRERY_KEY: 'ORRERY_KEY',
+  /** Of a send with an own key: `always`, as without it, or `absent`. */
+  ORRERY_KEY_WHEN: 'ORRERY_KEY_WHEN',
 } as const

@@ -5,12 +5,13 @@ export const SCHEDULE_TOPIC = 'SCHEDULE_TOPIC_XXXX'
 /** Accept records of messages with a deliver time. An Apache broker does not fire it. */
 export const TIMER_TOPIC = 'rmq_sys_orrery_timer'
 /**
- * Its queues: of accept records, of records that cancel one, and of accept records with another
- * deliver time that replace one.
+ * Its queues: of accept records, of records that cancel one, of accept records with another deliver
+ * time that replace one, and of accept records of messages with an own key, which may replace one.
  */
 export const TIMER_ACCEPT_QUEUE = 0
 export const TIMER_CANCEL_QUEUE = 1
 export const TIMER_MOVE_QUEUE = 2
+export const TIMER_KEY_QUEUE = 3
 /** Of changes by filter. */
 export const TIMER_BULK_QUEUE = 4
 /** Where an Apache broker and our wheel keep messages with a deliver time. */
@@ -96,6 +97,11 @@ export function groupOfTopic(name: string): string | undefined {
 /** True for what exists in every broker. Those named after a cluster or broker are not known here. */
 export function isSystemTopic(name: string): boolean {
   return SYSTEM_TOPICS.has(name) || name.startsWith(SYSTEM_TOPIC_PREFIX)
+}
+
+/** True for the queues of the timers' topic with the records by which messages are accepted first. */
+export function isAcceptQueue(queueId: number): boolean {
+  return queueId === TIMER_ACCEPT_QUEUE || queueId === TIMER_KEY_QUEUE
 }
 
 /** True for topics that only the broker itself writes. */

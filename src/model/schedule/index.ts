@@ -19,15 +19,22 @@ export {
   type ScheduledState,
   type ScheduleFilter,
 } from './filter.ts'
+export { checkOwnKey } from './own-key.ts'
 export type {
   CancelResult,
   ChangeCount,
   Forecast,
   ForecastSteps,
+  IdRef,
+  KeyRef,
   MessageRef,
   MoveResult,
+  NewMessage,
+  NewPlace,
   Page,
   PageRequest,
+  ReplaceResult,
+  ReplaceWhen,
   ScheduledMessage,
   ScheduleLimits,
   SchedulePort,

@@ -13,10 +13,22 @@ export interface SchedulePort {
    * - `too-late`: it does not wait any more, or is being delivered.
    * - `unknown`: no message of this id is known here.
    *
-   * Errors: MESSAGE_ID_INVALID; STORE_FULL, STORE_BUSY, STORE_FAILED and SHUTTING_DOWN, after
-   * which it may be asked again.
+   * By its own key it is known while it waits and for about an hour after its time.
+   *
+   * Errors: MESSAGE_ID_INVALID, PARAMETER_INVALID; STORE_FULL, STORE_BUSY, STORE_FAILED and
+   * SHUTTING_DOWN, after which it may be asked again.
    */
   cancel(ref: MessageRef): Promise<CancelResult>
+
+  /**
+   * Accepts a message with an own key; when another with the key waits in the topic, it takes its
+   * place, or, with `absent`, leaves it there. Never do two of one key wait. Durable when it
+   * resolves: then the message that was replaced is cancelled. One that is being delivered is too
+   * late to replace, and the new one waits beside it.
+   *
+   * Errors: those of sending; MESSAGE_INVALID without an own key or a deliver time; STORE_BUSY.
+   */
+  replaceByKey(message: NewMessage, when: ReplaceWhen): Promise<ReplaceResult>
 
   /**
    * Gives a waiting message another deliver time, earlier or later; one that has come means now. It
@@ -65,9 +77,57 @@ export interface SchedulePort {
 }
 
 /** A scheduled message. */
-export interface MessageRef {
+export type MessageRef = IdRef | KeyRef
+
+export interface IdRef {
   /** What the send of it was answered with: its recall handle. */
   readonly id: string
+}
+
+/** The latest message with this own key. */
+export interface KeyRef {
+  readonly topic: string
+  readonly key: string
+}
+
+/** A message to accept, as a door has decoded it. */
+export interface NewMessage {
+  readonly topic: string
+  /** Below 0: the broker chooses. */
+  readonly queueId: number
+  /** How many queues the sender wishes for a topic that does not exist yet. */
+  readonly wishedQueueCount: number
+  readonly flag: number
+  readonly sysFlag: number
+  /** By the sender's clock. */
+  readonly bornTimeMs: number
+  /** The sender's address: 8 or 20 bytes. */
+  readonly bornHost: Buffer
+  /** Encoded, as sent: ORRERY_KEY and what asks for a deliver time among them. */
+  readonly properties: string
+  /** Must not change until it is accepted. */
+  readonly body: Buffer
+  /** When it arrived: delays count from here. */
+  readonly nowMs: number
+}
+
+export type ReplaceWhen = 'always' | 'absent'
+
+export type ReplaceResult =
+  | (NewPlace & { readonly kind: 'created' })
+  /** `replacedId` is cancelled now. */
+  | (NewPlace & { readonly kind: 'replaced'; readonly replacedId: string })
+  /** With `absent`: the message with `id` waits and has the key. */
+  | { readonly kind: 'exists'; readonly id: string }
+
+/** Of a message that was accepted. */
+export interface NewPlace {
+  readonly id: string
+  readonly deliverTimeMs: number
+  /** In its topic. */
+  readonly queueId: number
+  /** Commit log offset of its accept record. */
+  readonly commitLogOffset: number
 }
 
 export type CancelResult = 'cancelled' | 'too-late' | 'unknown'

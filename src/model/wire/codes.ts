@@ -137,6 +137,7 @@ export const REQUEST_CODE = {
   FORECAST_SCHEDULED_MESSAGES: 900_004,
   GET_SCHEDULED_MESSAGE: 900_005,
   CHANGE_SCHEDULED_MESSAGES: 900_006,
+  CANCEL_SCHEDULED_MESSAGE: 900_007,
 } as const
 
 /** Response codes of the remoting protocol by RocketMQ's names. */

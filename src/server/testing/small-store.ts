@@ -202,7 +202,7 @@ export async function filesOn(world: SimulatedWorld): Promise<ReadonlyMap<string
   const found = new Map<string, Buffer>()
   const walk = async (path: string): Promise<void> => {
     // Only the database itself can read them.
-    if (path.endsWith('/orrery/moved')) return
+    if (path.endsWith('/orrery/moved') || path.endsWith('/orrery/keys')) return
     const content = await readWholeFile(files, path)
     if (content !== undefined) found.set(path, content)
     else for (const name of await files.list(path)) await walk(`${path}/${name}`)

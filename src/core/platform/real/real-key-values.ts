@@ -61,6 +61,10 @@ class LevelMap implements KeyValues {
     return performOn(this.#directory, () => this.#level.get(key))
   }
 
+  getMany(keys: readonly Buffer[]): Promise<readonly (Buffer | undefined)[]> {
+    return performOn(this.#directory, () => this.#level.getMany([...keys]))
+  }
+
   range(from: Buffer, to: Buffer, countMax: number): Promise<readonly KeyValue[]> {
     const options = { gte: from, lt: to, limit: countMax, highWaterMarkBytes: RANGE_STEP_BYTES }
     return performOn(this.#directory, async () => {

@@ -67,6 +67,15 @@ class SimulatedKeyValues implements KeyValues {
     })
   }
 
+  getMany(keys: readonly Buffer[]): Promise<readonly (Buffer | undefined)[]> {
+    return this.#files.perform({
+      call: 'keyValueRead',
+      path: this.#path,
+      sizeBytes: keys.reduce((sum, key) => sum + key.length, 0),
+      effect: () => keys.map(key => this.#node.current.get(key)),
+    })
+  }
+
   range(from: Buffer, to: Buffer, countMax: number): Promise<readonly KeyValue[]> {
     return this.#files.perform({
       call: 'keyValueRead',

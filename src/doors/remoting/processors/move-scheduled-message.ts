@@ -1,22 +1,22 @@
-import { decodeRecallHandle } from '../../../model/message/index.ts'
 import type { MoveResult } from '../../../model/schedule/index.ts'
 import { REQUEST_CODE, RESPONSE_CODE } from '../../../model/wire/index.ts'
-import { BrokerError } from '../../../core/base/index.ts'
 import type { Processor } from '../processor.ts'
-import { optionalInt64, requiredInt64, requiredText } from '../request-fields.ts'
+import { messageRefOf, topicOfRef } from '../message-ref.ts'
+import { optionalInt64, requiredInt64 } from '../request-fields.ts'
 
 const REFUSALS: Readonly<Record<Exclude<MoveResult['kind'], 'moved'>, string>> = {
   cancelled: 'the message is cancelled, and stays so',
   'too-late': 'the message does not wait any more: it is delivered, or about to be',
-  unknown: 'no waiting message has this id',
+  unknown: 'no waiting message has this id or key',
 }
 
 /**
  * MOVE_SCHEDULED_MESSAGE (900001), Orrery's own: gives a message that waits another deliver time.
  * Answered when that is durable.
  *
- * Request   id: string, the recall handle from the answer to the send; deliverTimeMs: int64, one
- *           that has come delivers now, or delayMs: int64, from now on
+ * Request   id: string, the recall handle from the answer to the send, or topic: string and key:
+ *           string, its own key; deliverTimeMs: int64, one that has come delivers now, or delayMs:
+ *           int64, from now on
  * Response  deliverTimeMs: int64, in force
  * Errors    MESSAGE_ID_INVALID; 604 when nothing is moved, with a remark and the field moveResult:
  *           'cancelled' | 'too-late' | 'unknown'; those of `SchedulePort.move`
@@ -25,15 +25,15 @@ export const moveScheduledMessage: Processor = {
   code: REQUEST_CODE.MOVE_SCHEDULED_MESSAGE,
   name: 'MOVE_SCHEDULED_MESSAGE',
   action: 'send',
-  resources: ({ header }) => [{ topic: topicOf(requiredText(header.extFields, 'id')) }],
+  resources: ({ header }) => [{ topic: topicOfRef(messageRefOf(header.extFields)) }],
   async handle({ header }, { scheduled, clock }) {
-    const id = requiredText(header.extFields, 'id')
+    const ref = messageRefOf(header.extFields)
     const delayMs = optionalInt64(header.extFields, 'delayMs')
     const deliverTimeMs =
       delayMs === undefined
         ? requiredInt64(header.extFields, 'deliverTimeMs')
         : clock.timeMs() + Math.max(0, delayMs)
-    const result = await scheduled.move({ id }, deliverTimeMs)
+    const result = await scheduled.move(ref, deliverTimeMs)
     if (result.kind === 'moved') {
       const extFields = { deliverTimeMs: String(result.deliverTimeMs) }
       return { code: RESPONSE_CODE.SUCCESS, extFields }
@@ -41,10 +41,4 @@ export const moveScheduledMessage: Processor = {
     const extFields = { moveResult: result.kind }
     return { code: RESPONSE_CODE.ILLEGAL_OPERATION, remark: REFUSALS[result.kind], extFields }
   },
-}
-
-function topicOf(id: string): string {
-  const handle = decodeRecallHandle(id)
-  if (handle === undefined) throw new BrokerError('MESSAGE_ID_INVALID')
-  return handle.topic
 }

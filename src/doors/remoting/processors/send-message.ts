@@ -17,6 +17,7 @@ import type { AnswerArena } from '../answer-arena.ts'
 import type { RemotingConnection } from '../connection.ts'
 import { replyOfError, sendReply } from '../responder.ts'
 import { cancelByMark, isDeletionMark } from './deletion-mark.ts'
+import { KeyedSends } from './keyed-sends.ts'
 
 export interface SendParts {
   readonly put: MessagePut
@@ -40,7 +41,9 @@ export interface SendParts {
  *           MSG_REGION, TRACE_ON
  * Errors    those of `MessagePut`; access
  *
- * A message with TIMER_DEL_UNIQKEY is not stored; see `cancelByMark`.
+ * A message with TIMER_DEL_UNIQKEY is not stored; see `cancelByMark`. One with ORRERY_KEY may take
+ * the place of another, see `KeyedSends`: replacedHandle?: string, its recall handle. With
+ * ORRERY_KEY_WHEN `absent` and one there KEY_EXISTS, with existingHandle: string.
  *
  * The way that must be fast: everything here is reused, and nothing is made per message but
  * strings. The answer is encoded at once and held until the log is flushed.
@@ -50,6 +53,7 @@ export class SendMessage {
   readonly #request = new PutRequest()
   readonly #outcome = new PutOutcome()
   readonly #writer: SendAnswerWriter
+  readonly #keyed: KeyedSends
   readonly #handle
   readonly #answer: SendAnswer = {
     opaque: 0,
@@ -63,6 +67,7 @@ export class SendMessage {
   constructor(parts: SendParts) {
     this.#parts = parts
     this.#writer = new SendAnswerWriter(parts)
+    this.#keyed = new KeyedSends(parts)
     const { brokerName } = parts
     this.#handle = { topic: '', brokerName, deliverTimeMs: 0, uniqueKey: '', timerId: 0 }
   }
@@ -78,7 +83,10 @@ export class SendMessage {
       return
     }
     try {
-      this.#put(connection, frame, header, nowMs)
+      if (this.#put(connection, frame, header, nowMs) === 'keyed') {
+        this.#keyed.handle(connection, frame, header, nowMs)
+        return
+      }
     } catch (error) {
       sendReply(connection, header, replyOfError(error, header, this.#parts.log))
       return
@@ -110,7 +118,12 @@ export class SendMessage {
     }
   }
 
-  #put(connection: RemotingConnection, frame: FrameView, header: SendHeader, nowMs: number): void {
+  #put(
+    connection: RemotingConnection,
+    frame: FrameView,
+    header: SendHeader,
+    nowMs: number,
+  ): 'put' | 'keyed' {
     this.#checkAccess(header.topic)
     const request = this.#request
     request.topic = header.topic
@@ -128,8 +141,9 @@ export class SendMessage {
     request.bodyStart = frame.bodyStart
     request.bodyEnd = frame.bodyEnd
     request.nowMs = nowMs
-    if (header.batch) this.#parts.put.putBatch(request, this.#outcome)
-    else this.#parts.put.put(request, this.#outcome)
+    if (!header.batch) return this.#parts.put.put(request, this.#outcome)
+    this.#parts.put.putBatch(request, this.#outcome)
+    return 'put'
   }
 
   #checkAccess(topic: string): void {

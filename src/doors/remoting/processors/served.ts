@@ -1,5 +1,6 @@
 import type { Processor } from '../processor.ts'
 import { changeScheduledMessages } from './change-scheduled-messages.ts'
+import { cancelScheduledMessage } from './cancel-scheduled-message.ts'
 import { checkClientConfig } from './check-client-config.ts'
 import { consumerSendMessageBack } from './consumer-send-message-back.ts'
 import { countScheduledMessages } from './count-scheduled-messages.ts'
@@ -36,6 +37,7 @@ export const servedProcessors: readonly Processor[] = [
   forecastScheduledMessages,
   getScheduledMessage,
   changeScheduledMessages,
+  cancelScheduledMessage,
   queryConsumerOffset,
   updateConsumerOffset,
   updateTopic,

@@ -2,12 +2,12 @@ import { BrokerError } from '../../../core/base/index.ts'
 import {
   decodeRecallHandle,
   findProperty,
+  isAcceptQueue,
   PROPERTY,
   recordCommitLogOffset,
   recordProperties,
   recordQueueId,
   recordTopic,
-  TIMER_ACCEPT_QUEUE,
   TIMER_TOPIC,
   type RecallHandle,
 } from '../../../model/message/index.ts'
@@ -83,7 +83,7 @@ async function handleInLog(
   })
   for (const record of records ?? []) {
     const isAccept =
-      recordTopic(record, 0) === TIMER_TOPIC && recordQueueId(record, 0) === TIMER_ACCEPT_QUEUE
+      recordTopic(record, 0) === TIMER_TOPIC && isAcceptQueue(recordQueueId(record, 0))
     if (!isAccept) continue
     const deliverTimeMs = Number(findProperty(recordProperties(record, 0), PROPERTY.TIMER_OUT_MS))
     const offMs = deliverTimeMs - handle.deliverTimeMs

@@ -17,7 +17,7 @@ import {
 } from '../../timer/index.ts'
 import { bulkRecord } from './change-records.ts'
 import { checkFilter } from './scheduled-lists.ts'
-import type { ScheduledStore } from './scheduled-messages.ts'
+import type { ScheduledStore } from './scheduled-parts.ts'
 
 /** Changes by filter that are not carried out yet. */
 export const BULK_CHANGES_MAX = 1_000

@@ -1,12 +1,12 @@
 import { BrokerError, Gate } from '../../../core/base/index.ts'
 import type { Platform } from '../../../core/platform/index.ts'
 import {
+  isAcceptQueue,
   javaHash,
   propertiesStart,
   recordStoreTimeMs,
   recordSysFlag,
   SYS_FLAG,
-  TIMER_ACCEPT_QUEUE,
   TIMER_TOPIC,
 } from '../../../model/message/index.ts'
 import { hasAbortFile } from '../apache-files.ts'
@@ -145,7 +145,7 @@ export class MessageIndex implements CheckpointParticipant, RecordApplier {
     keys.read(source, propertiesStart(source, position), position + record.sizeBytes)
     let topicHash = queue.topicKeyHash
     if (queue.topic === TIMER_TOPIC) {
-      if (queue.queueId !== TIMER_ACCEPT_QUEUE || keys.realTopicEnd === 0) return
+      if (!isAcceptQueue(queue.queueId) || keys.realTopicEnd === 0) return
       topicHash = hashOn(0, source, keys.realTopicStart, keys.realTopicEnd)
       topicHash = (Math.imul(topicHash, 31) + HASH_OF_SEPARATOR) | 0
     }

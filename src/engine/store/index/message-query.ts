@@ -1,12 +1,12 @@
 import {
   findProperty,
+  isAcceptQueue,
   PROPERTY,
   recordCommitLogOffset,
   recordProperties,
   recordQueueId,
   recordStoreTimeMs,
   recordTopic,
-  TIMER_ACCEPT_QUEUE,
   TIMER_TOPIC,
 } from '../../../model/message/index.ts'
 import type { IndexPlace } from './index-batch.ts'
@@ -76,7 +76,7 @@ export function withoutFulfilled(records: readonly Buffer[]): readonly Buffer[] 
 
 /** A message that waits for its deliver time, or has waited. */
 function isAccept(record: Buffer): boolean {
-  return recordTopic(record, 0) === TIMER_TOPIC && recordQueueId(record, 0) === TIMER_ACCEPT_QUEUE
+  return recordTopic(record, 0) === TIMER_TOPIC && isAcceptQueue(recordQueueId(record, 0))
 }
 
 function uniqueKeyOf(record: Buffer): string | undefined {

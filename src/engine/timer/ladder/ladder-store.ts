@@ -4,6 +4,7 @@ import {
   PROPERTY,
   recordProperties,
   recordQueueId,
+  TIMER_ACCEPT_QUEUE,
   TIMER_BULK_QUEUE,
   TIMER_CANCEL_QUEUE,
   TIMER_MOVE_QUEUE,
@@ -24,6 +25,7 @@ import type { Publisher } from '../publisher.ts'
 import type { RecoveredRemovals } from '../recovered-removals.ts'
 import type { FiredIds } from '../fired-ids.ts'
 import type { Removal } from '../timer-record.ts'
+import { refOf, timerTagsCode } from '../timer-tags-code.ts'
 import { Removed } from './removed.ts'
 import { ChunkSearch, type TimerRef } from './chunk-search.ts'
 import type { Claim } from './claim.ts'
@@ -66,6 +68,14 @@ export interface LadderOptions {
   readonly listStepBytes: number
 }
 
+/** Who is told where messages are, in the order of the log. */
+export interface MessagePlaces {
+  /** A message, known by its first timer id, is at `ref` from now on. */
+  moved(firstTimerId: number, ref: TimerRef): void
+  /** The latest message of the topic with this own key is at `ref` from now on. */
+  keyed(topic: string, key: string, ref: TimerRef): void
+}
+
 /**
  * The ladder: any deliver time, from a millisecond to years. Messages wait whole in partitions by
  * due time, coarse for far times and fine for near ones, and come to memory shortly before they
@@ -88,7 +98,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
   readonly #parked: ParkedStore
   readonly #removals: PendingRemovals
   readonly #recovered: RecoveredRemovals
-  readonly #onMoved: (firstTimerId: number, ref: TimerRef) => void
+  readonly #places: MessagePlaces
   readonly #finder: Finder
   readonly #list: WaitingList
   readonly #survey: Survey
@@ -110,8 +120,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     removals: PendingRemovals
     recovered: RecoveredRemovals
     bulk: BulkChanges
-    /** A message, known by its first timer id, is at `ref` from now on. */
-    onMoved: (firstTimerId: number, ref: TimerRef) => void
+    places: MessagePlaces
     section: unknown
   }) {
     const { platform, options, store, parked, removals, recovered } = parts
@@ -122,7 +131,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     this.#removals = removals
     this.#recovered = recovered
     this.#bulk = parts.bulk
-    this.#onMoved = parts.onMoved
+    this.#places = parts.places
     this.#table = new PartitionTable(platform, this.#pool, options.directory)
     this.#window = new Window(platform.clock.timeMs(), options.windowCountMax)
     this.#writer = new StagedWriter(platform, this.#table, this.#pool)
@@ -271,19 +280,18 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     this.#removals.begin(removal)
   }
 
-  /** Of a record that is read back from the log: a deliver time, or the timer id of a cancel. */
   tagsCodeOf(source: Buffer, position: number): number {
-    const properties = recordProperties(source, position)
-    if (recordQueueId(source, position) === TIMER_CANCEL_QUEUE) {
-      return refOf(findProperty(properties, PROPERTY.ORRERY_CANCELS)).timerId
-    }
-    return Number(findProperty(properties, PROPERTY.TIMER_OUT_MS) ?? 0)
+    return timerTagsCode(recordProperties(source, position), recordQueueId(source, position))
   }
 
   apply(record: AppliedRecord): void {
     const { queueId } = record.queue
+    if (queueId === TIMER_ACCEPT_QUEUE) {
+      this.#applyAccept(record, record.tagsCode)
+      return
+    }
+    const properties = recordProperties(record.source, record.position)
     if (queueId === TIMER_CANCEL_QUEUE) {
-      const properties = recordProperties(record.source, record.position)
       this.#applyRemoval(refOf(findProperty(properties, PROPERTY.ORRERY_CANCELS)), 'cancelled')
       return
     }
@@ -292,26 +300,29 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
       if (this.#isStarted) this.#sweep.start()
       return
     }
-    this.#applyAccept(record)
-    if (queueId === TIMER_MOVE_QUEUE) this.#applyMove(record)
+    const deliverTimeMs = Number(findProperty(properties, PROPERTY.TIMER_OUT_MS))
+    const ref = { timerId: record.commitLogOffset, deliverTimeMs }
+    this.#applyAccept(record, deliverTimeMs)
+    // It is kept by now: what it takes the place of goes.
+    const replaced = findProperty(properties, PROPERTY.ORRERY_REPLACES)
+    if (queueId === TIMER_MOVE_QUEUE) {
+      this.#applyRemoval(refOf(replaced), 'moved')
+      this.#places.moved(refOf(findProperty(properties, PROPERTY.ORRERY_FIRST)).timerId, ref)
+    } else if (replaced !== undefined) {
+      this.#applyRemoval(refOf(replaced), 'cancelled')
+    }
+    const key = findProperty(properties, PROPERTY.ORRERY_KEY)
+    if (key === undefined) return
+    this.#places.keyed(findProperty(properties, PROPERTY.REAL_TOPIC) ?? '', key, ref)
   }
 
-  #applyAccept(record: AppliedRecord): void {
+  #applyAccept(record: AppliedRecord, deliverTimeMs: number): void {
     if (!this.#isStarted) {
-      this.#materializer.applyAgain(record)
+      this.#materializer.applyAgain(record, deliverTimeMs)
       return
     }
-    const dueMs = this.#materializer.apply(record)
+    const dueMs = this.#materializer.apply(record, deliverTimeMs)
     if (dueMs !== undefined) this.#firing.wakeBy(dueMs)
-  }
-
-  /** The message is kept under its new time by now: it goes where it was. */
-  #applyMove(record: AppliedRecord): void {
-    const properties = recordProperties(record.source, record.position)
-    const first = refOf(findProperty(properties, PROPERTY.ORRERY_FIRST))
-    this.#applyRemoval(refOf(findProperty(properties, PROPERTY.ORRERY_REPLACES)), 'moved')
-    const ref = { timerId: record.commitLogOffset, deliverTimeMs: record.tagsCode }
-    this.#onMoved(first.timerId, ref)
   }
 
   #applyRemoval(ref: TimerRef, removal: Removal): void {
@@ -452,10 +463,4 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
 function waitingMessage(claim: Readonly<Claim>): WaitingMessage {
   const { timerId, deliverTimeMs, sizeBytes } = claim
   return { timerId, deliverTimeMs, recordBytes: sizeBytes }
-}
-
-/** A timer id and a deliver time, by a blank. */
-function refOf(text: string | undefined): TimerRef {
-  const [timerId, deliverTimeMs] = (text ?? '').split(' ')
-  return { timerId: Number(timerId), deliverTimeMs: Number(deliverTimeMs) }
 }

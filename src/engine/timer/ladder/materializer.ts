@@ -71,9 +71,8 @@ export class Materializer {
   }
 
   /** Takes in a message; returns its deliver time when it went to the window, else undefined. */
-  apply(record: AppliedRecord): number | undefined {
+  apply(record: AppliedRecord, deliverTimeMs: number): number | undefined {
     this.#enqueuedCount++
-    const deliverTimeMs = record.tagsCode
     const timerId = record.commitLogOffset
     const nowMs = this.#platform.clock.timeMs()
     // A late one has no partition that would still be read, so it must fit, whatever the budget.
@@ -98,11 +97,11 @@ export class Materializer {
    * Takes in a message that recovery finds in the log again. Its bytes are in the scan's block
    * only, so they are copied at once; the loader brings what is near to the window.
    */
-  applyAgain(record: AppliedRecord): void {
+  applyAgain(record: AppliedRecord, deliverTimeMs: number): void {
     this.#enqueuedCount++
     const message = {
       timerId: record.commitLogOffset,
-      deliverTimeMs: record.tagsCode,
+      deliverTimeMs,
       recordBytes: record.sizeBytes,
     }
     if (message.deliverTimeMs > this.#firedMs) {

@@ -176,6 +176,7 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
   }
 
   committed(): Promise<void> {
+    this.#isTableKnown = true
     this.#durable = this.#exported
     return Promise.resolve()
   }

@@ -1,0 +1,27 @@
+import type { RecordDraft } from '../../../model/message/index.ts'
+import type { ConsumeQueue } from '../../store/index.ts'
+import type { KeyLookup, NewRemoval, TimerRef, TimerState } from '../../timer/index.ts'
+import type { HandleSearch } from './own-handle.ts'
+
+/** What is asked of the timers. See `TimerStores`. */
+export interface ScheduledTimers extends Pick<HandleSearch, 'list'> {
+  find<Result>(ref: TimerRef, decide: (state: TimerState) => Result): Promise<Result>
+  beginRemoval(removal: NewRemoval): void
+  movedTo(firstTimerId: number): Promise<TimerRef | undefined>
+  findKey(digest: string): Promise<KeyLookup>
+  isKeyCurrent(digest: string, lookup: KeyLookup): boolean
+  pendingKeyOffset(digest: string): number | undefined
+  beginKey(digest: string, timerId: number): void
+}
+
+/** What is asked of the store. */
+export interface ScheduledStore {
+  queue(topic: string, queueId: number): ConsumeQueue
+  append(draft: RecordDraft, queue: ConsumeQueue, tagsCode: number, storeTimeMs: number): number
+  /** See `Store.appendDue`: also while space is low, since cancelling makes room. */
+  appendDue(draft: RecordDraft, queue: ConsumeQueue, tagsCode: number, storeTimeMs: number): number
+  readRecord(commitLogOffset: number): Promise<Buffer | undefined>
+  whenApplied(commitLogOffset: number): Promise<void>
+}
+
+export type Waiting = Extract<TimerState, { kind: 'waiting' }>

@@ -1,0 +1,72 @@
+import {
+  crc32,
+  digest16,
+  readInt32,
+  readInt64Loose,
+  writeInt32,
+  writeInt64,
+} from '../../../core/base/index.ts'
+import type { KeyValueChange } from '../../../core/platform/index.ts'
+import type { TimerRef } from '../ladder/chunk-search.ts'
+
+/** Of keys in the map: what an entry is. */
+const KIND_MARKER = 0
+const KIND_MESSAGE = 1
+const KIND_BYTES = 1
+const NUMBER_BYTES = 8
+const CRC_BYTES = 4
+const TOPIC_END = '\0'
+
+/** See docs/formats/key-index.md. */
+export const MARKER_KEY = Buffer.from([KIND_MARKER])
+export const FIRST_KEY = Buffer.from([KIND_MESSAGE])
+export const END_KEY = Buffer.from([KIND_MESSAGE + 1])
+
+/** By what the own key of a message is found: topics contain no zero character. */
+export function digestOfKey(topic: string, key: string): string {
+  return digest16(topic + TOPIC_END + key)
+}
+
+export function keyOf(digest: string): Buffer {
+  const key = Buffer.allocUnsafe(KIND_BYTES + digest.length)
+  key[0] = KIND_MESSAGE
+  key.write(digest, KIND_BYTES, 'latin1')
+  return key
+}
+
+export function digestAt(key: Buffer): string {
+  return key.toString('latin1', KIND_BYTES)
+}
+
+export function changeOf(digest: string, ref: TimerRef): KeyValueChange {
+  return { key: keyOf(digest), value: sealed([ref.timerId, ref.deliverTimeMs]) }
+}
+
+export function markerOf(writtenTo: number): KeyValueChange {
+  return { key: MARKER_KEY, value: sealed([writtenTo]) }
+}
+
+/** Undefined when it is damaged. */
+export function refOf(value: Buffer): TimerRef | undefined {
+  if (!isSound(value, 2)) return undefined
+  return { timerId: readInt64Loose(value, 0), deliverTimeMs: readInt64Loose(value, NUMBER_BYTES) }
+}
+
+/** -1 when it is damaged. */
+export function writtenToOf(value: Buffer): number {
+  return isSound(value, 1) ? readInt64Loose(value, 0) : -1
+}
+
+function sealed(numbers: readonly number[]): Buffer {
+  const end = numbers.length * NUMBER_BYTES
+  const value = Buffer.allocUnsafe(end + CRC_BYTES)
+  for (const [index, number] of numbers.entries()) writeInt64(value, number, index * NUMBER_BYTES)
+  writeInt32(value, crc32(value, 0, end), end)
+  return value
+}
+
+function isSound(value: Buffer, numberCount: number): boolean {
+  const end = numberCount * NUMBER_BYTES
+  if (value.length !== end + CRC_BYTES) return false
+  return readInt32(value, end) === (crc32(value, 0, end) | 0)
+}
