@@ -6,12 +6,13 @@ import { parseArgs } from 'node:util'
 import { backlog } from './backlog.ts'
 import { type Benchmark, type Options, UsageError, type Values } from './benchmark.ts'
 import { herd } from './herd.ts'
+import { keys } from './keys.ts'
 import { lateness } from './lateness.ts'
 import { findOrload } from './orload.ts'
 import { makeResult, printResult, recordResult } from './result.ts'
 import { send } from './send.ts'
 
-const BENCHMARKS: readonly Benchmark[] = [send, lateness, herd, backlog]
+const BENCHMARKS: readonly Benchmark[] = [send, lateness, herd, backlog, keys]
 const PLACE = /^--(?:orload|directory)(?:=|$)/
 const PLACE_THEN_VALUE = /^--(?:orload|directory)$/
 const OUTPUT_DIRECTORY = '.cache/bench-output'

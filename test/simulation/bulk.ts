@@ -12,6 +12,8 @@ export async function cancelByFilter(sim: Simulation): Promise<void> {
   const filter = filterOf(sim)
   const meant = meantBy(sim, filter)
   for (const { cancels } of meant) cancels.unansweredCount++
+  // What comes to the log behind the order is not meant by it.
+  const known = new Set(meant.filter(send => send.acceptOffset >= 0))
   const process = sim.process
   const count = await changed(sim, filter, { kind: 'cancel' })
   if (count === undefined) return
@@ -21,7 +23,7 @@ export async function cancelByFilter(sim: Simulation): Promise<void> {
   const doneOffset = process.engine.store.endOffset
   for (const send of meant) {
     // Moved, or to be moved, at the same time: it may have gone out of the filter before.
-    if (send.moves.mayBeDueMs.length > 0 || send.acceptOffset < 0) continue
+    if (send.moves.mayBeDueMs.length > 0 || !known.has(send)) continue
     send.cancels.unansweredCount--
     if (send.place === undefined && !isCancelled(send)) send.cancels.doneOffset = doneOffset
   }

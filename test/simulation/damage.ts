@@ -9,6 +9,7 @@ import {
   recordSize,
 } from '../../src/model/message/index.ts'
 import { idOf } from './ledger.ts'
+import { damagedWithKey } from './key-requests.ts'
 import type { Simulation } from './simulation.ts'
 
 /**
@@ -85,6 +86,10 @@ async function readFile({ world }: Simulation, path: string): Promise<Buffer> {
 function idAt(simulation: Simulation, source: Buffer, at: number): string {
   const properties = recordProperties(source, at)
   const cancelled = findProperty(properties, PROPERTY.ORRERY_CANCELS)
+  const key = findProperty(properties, PROPERTY.ORRERY_KEY)
+  if (key !== undefined) {
+    damagedWithKey(simulation.ledger, findProperty(properties, PROPERTY.REAL_TOPIC) ?? '', key)
+  }
   const [first] = (findProperty(properties, PROPERTY.ORRERY_FIRST) ?? '').split(' ')
   const timerId = cancelled?.split(' ')[0] ?? first
   if (timerId === undefined || timerId === '')

@@ -1,5 +1,6 @@
 import { BrokerError } from '../../src/core/base/index.ts'
 import type { Page, ScheduledMessage, ScheduleFilter } from '../../src/model/schedule/index.ts'
+import { sendOfHandle } from './key-requests.ts'
 import { describe, isCancelled, type Send } from './ledger.ts'
 import { type Simulation, TOPICS } from './simulation.ts'
 import { Violation } from './violation.ts'
@@ -85,7 +86,7 @@ function checkListed(
   for (const { id, topic, deliverTimeMs } of listed) {
     // Of a delay level, and refused by its topic.
     if (id === undefined) continue
-    const send = byHandle.get(id)
+    const send = byHandle.get(id) ?? sendOfHandle(ledger, id)
     if (send === undefined) throw new Violation(4, `${id} is listed and was never sent`)
     if (send.isDamaged) continue
     const may = [send.deliverTimeMs, ...send.moves.mayBeDueMs]

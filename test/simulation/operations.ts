@@ -3,6 +3,7 @@ import type { MoveResult } from '../../src/model/schedule/index.ts'
 import type { FileCall } from '../../src/core/platform/simulated/index.ts'
 import { deadLetterTopic, PROPERTY, retryTopic } from '../../src/model/message/index.ts'
 import { cancelByFilter, shiftByFilter } from './bulk.ts'
+import { cancelByKey, moveByKey, replace, replaceMany } from './keys.ts'
 import { LEVELS_MS, levelWish, timerWish, timerWishAt } from './deliver-times.ts'
 import {
   checkNotBefore,
@@ -58,6 +59,10 @@ const operations: readonly Operation[] = [
   { name: 'cancel many', weight: 1, run: cancelMany },
   { name: 'move', weight: 6, run: move },
   { name: 'deliver now', weight: 2, run: sim => moveTo(sim, sim.nowMs) },
+  { name: 'replace', weight: 9, run: replace },
+  { name: 'replace many', weight: 1, run: replaceMany },
+  { name: 'cancel by key', weight: 2, run: cancelByKey },
+  { name: 'move by key', weight: 2, run: moveByKey },
   { name: 'list', weight: 2, run: listWaiting },
   { name: 'cancel by filter', weight: 0.5, run: cancelByFilter },
   { name: 'shift by filter', weight: 0.5, run: shiftByFilter },

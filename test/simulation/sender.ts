@@ -8,7 +8,9 @@ import {
   formatProperties,
   PROPERTY,
 } from '../../src/model/message/index.ts'
+import type { NewMessage } from '../../src/model/schedule/index.ts'
 import type { Engine } from '../../src/server/index.ts'
+import { uniqueKeyOf } from './key-requests.ts'
 import {
   type Ledger,
   noCancels,
@@ -72,6 +74,23 @@ export class Sender {
     if (!this.#put(() => this.#parts.engine.broker.put.put(request, this.#outcome))) return
     send.handle = this.#handle()
     this.#accepted([send], [this.#outcome.commitLogOffset])
+  }
+
+  /** A message with an own key, which somebody else puts; the sender waits for no answer. */
+  keyed(wish: Wish, key: string): { readonly send: Send; readonly message: NewMessage } {
+    const { random } = this.#parts
+    const number = this.#parts.ledger.nextNumber()
+    const body = bodyOf(random, number)
+    const properties = this.#properties(number)
+    properties.set(PROPERTY.ORRERY_KEY, key)
+    properties.set(PROPERTY.UNIQ_KEY, uniqueKeyOf(number))
+    const { topic, queueId, wishedQueueCount, flag, sysFlag, bornTimeMs, bornHost, nowMs } =
+      this.#fill(wish, body)
+    const sent = { topic, queueId, wishedQueueCount, flag, sysFlag, bornTimeMs, bornHost, nowMs }
+    const encoded = formatProperties([...properties, ...wish.delay])
+    const message = { ...sent, body, properties: encoded }
+    // In the order of others of its time it stands where its send is answered.
+    return { send: { ...this.#draft(wish, { number, body, properties }), calm: -1 }, message }
   }
 
   sendBatch(topic: string): void {

@@ -4,6 +4,7 @@ import type { TopicSettings } from '../../src/engine/broker/index.ts'
 import { BrokerProcess } from './broker-process.ts'
 import { checkBounds, checkRound } from './checks.ts'
 import { flipBit } from './damage.ts'
+import { KeyRequests } from './key-requests.ts'
 import { Ledger } from './ledger.ts'
 import { type Bug, type Setting, settingOf } from './setting.ts'
 import { Totals } from './totals.ts'
@@ -33,6 +34,7 @@ export class Simulation {
   readonly setting: Setting
   readonly ledger: Ledger
   readonly totals = new Totals()
+  readonly keys = new KeyRequests()
   /** Deliver time that many messages share. */
   hotMs = 0
   /** Topics that refuse messages for a while. */

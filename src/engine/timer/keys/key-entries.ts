@@ -18,9 +18,9 @@ const CRC_BYTES = 4
 const TOPIC_END = '\0'
 
 /** See docs/formats/key-index.md. */
-export const MARKER_KEY = Buffer.from([KIND_MARKER])
-export const FIRST_KEY = Buffer.from([KIND_MESSAGE])
-export const END_KEY = Buffer.from([KIND_MESSAGE + 1])
+export const MARKER_KEY: Buffer = Buffer.from([KIND_MARKER])
+export const FIRST_KEY: Buffer = Buffer.from([KIND_MESSAGE])
+export const END_KEY: Buffer = Buffer.from([KIND_MESSAGE + 1])
 
 /** By what the own key of a message is found: topics contain no zero character. */
 export function digestOfKey(topic: string, key: string): string {
