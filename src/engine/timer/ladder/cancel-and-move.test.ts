@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { SimulatedWorld } from '../../../core/platform/simulated/index.ts'
+import { CHUNK_HEADER_BYTES } from '../chunk.ts'
 import { type Accepted, type Published, TestBroker, timerFiles } from '../testing.ts'
 
 const SECOND_MS = 1000
@@ -222,4 +223,26 @@ test('more cancels than memory for their marks hold up senders until a checkpoin
   await world.runFor(6_000)
   expect(broker.store.congested).toBe(false)
   expect(broker.timers.statistics().waitingCount).toBe(0)
+})
+
+test('a message behind one whose header is damaged is found all the same', async () => {
+  const world = new SimulatedWorld({ seed: 7 })
+  const broker = await TestBroker.open(world)
+  const deliverTimeMs = nowOf(world) + HOUR_MS
+  const messages = [1, 2, 3].map(key => broker.accept({ key, deliverTimeMs }))
+  await settled(world, broker)
+  await broker.stop()
+  const [path = ''] = await timerFiles(world)
+  // The size of the first message.
+  const damage = async (): Promise<void> => {
+    const file = await world.outside.files.open(path, 'write')
+    await file.write([Buffer.alloc(4, 0)], CHUNK_HEADER_BYTES)
+    await file.close()
+  }
+  await world.finish(damage())
+  const again = await TestBroker.open(world)
+  const [, second, third] = messages
+  if (second === undefined || third === undefined) throw new Error('three were accepted')
+  expect(await world.finish(again.cancel(third))).toBe('cancelled')
+  expect(await world.finish(again.cancel(second))).toBe('cancelled')
 })

@@ -1,16 +1,27 @@
+import { Gate } from '../../../core/base/index.ts'
 import type { Log } from '../../../core/platform/index.ts'
 import { CHUNK_HEADER_BYTES, type Chunk } from '../chunk.ts'
 import { ChunkIndex, type Stretch } from '../chunk-index.ts'
 import { readChunk } from '../chunk-reader.ts'
 import {
+  checkTimerRecord,
+  isMarkSound,
+  TIMER_HEADER_BYTES,
   timerDeliverTimeMs,
   timerIdOf,
   timerMark,
   type TimerMark,
+  timerRecordSize,
   timerRecordStart,
 } from '../timer-record.ts'
 
 const READ_BYTES = 512 * 1024
+/** Memory for a glance, and how many there are at once. */
+const GLANCE_BYTES = 128 * 1024
+const GLANCE_COUNT_MAX = 8
+/** What a glance at a block has come to. */
+const NOWHERE = -1
+const UNSURE = -2
 
 /** A scheduled message by the time it is due and its timer id. */
 export interface TimerRef {
@@ -30,6 +41,9 @@ export interface ChunkFind {
 /** Finds messages in chunks by their timer ids: a read or two each. */
 export class ChunkSearch {
   readonly #log: Log
+  readonly #gate = new Gate(GLANCE_COUNT_MAX)
+  /** Memory for blocks, used again and again. */
+  readonly #free: Buffer[] = []
   /** Indexes that are being made: many may ask for one at once. */
   readonly #making = new Map<Chunk, Promise<ChunkIndex>>()
 
@@ -49,7 +63,37 @@ export class ChunkSearch {
     return undefined
   }
 
+  /**
+   * A glance from header to header, which believes what they say and checks the message alone, tells
+   * nearly always; where they do not fit together, every checksum is looked at.
+   */
   async #findIn(chunk: Chunk, stretch: Stretch, ref: TimerRef): Promise<ChunkFind | undefined> {
+    const seen = await this.#gate.run(1, () => this.#glance(chunk, stretch, ref))
+    return seen === 'unsure' ? this.#findSlowly(chunk, stretch, ref) : seen
+  }
+
+  async #glance(
+    chunk: Chunk,
+    stretch: Stretch,
+    ref: TimerRef,
+  ): Promise<ChunkFind | 'unsure' | undefined> {
+    const length = stretch.to - stretch.from
+    if (length > GLANCE_BYTES) return 'unsure'
+    const memory = this.#free.pop() ?? Buffer.allocUnsafeSlow(GLANCE_BYTES)
+    try {
+      const block = memory.subarray(0, length)
+      await chunk.file.read(block, stretch.from)
+      const at = glance(block, ref)
+      if (at < 0) return at === NOWHERE ? undefined : 'unsure'
+      const end = at + timerRecordSize(block, at)
+      const record = Buffer.from(block.subarray(timerRecordStart(at), end))
+      return { chunk, position: stretch.from + at, mark: timerMark(block, at), record }
+    } finally {
+      this.#free.push(memory)
+    }
+  }
+
+  async #findSlowly(chunk: Chunk, stretch: Stretch, ref: TimerRef): Promise<ChunkFind | undefined> {
     const found: ChunkFind[] = []
     let position = stretch.from
     while (position < stretch.to && found.length === 0) {
@@ -103,4 +147,22 @@ export class ChunkSearch {
     chunk.index ??= index
     return chunk.index
   }
+}
+
+/** Where the message begins in a block; `NOWHERE` when its headers end with it, else `UNSURE`. */
+function glance(block: Buffer, ref: TimerRef): number {
+  let at = 0
+  while (at + TIMER_HEADER_BYTES <= block.length) {
+    const size = timerRecordSize(block, at)
+    if (
+      timerIdOf(block, at) === ref.timerId &&
+      timerDeliverTimeMs(block, at) === ref.deliverTimeMs
+    ) {
+      const isSound = checkTimerRecord(block, at, block.length).kind === 'record'
+      return isSound && isMarkSound(block, at) ? at : UNSURE
+    }
+    if (size < TIMER_HEADER_BYTES) return UNSURE
+    at += size
+  }
+  return at === block.length ? NOWHERE : UNSURE
 }
