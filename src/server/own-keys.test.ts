@@ -3,6 +3,7 @@ import { type BrokerClient, connectRemoting, PullConsumer } from '../client/inde
 import { loadOptions } from '../core/config/index.ts'
 import { SimulatedWorld } from '../core/platform/simulated/index.ts'
 import { PROPERTY } from '../model/message/index.ts'
+import { REQUEST_CODE } from '../model/wire/index.ts'
 import { startServer } from './start-server.ts'
 
 const TOPIC = 'orders'
@@ -44,6 +45,28 @@ class Scene {
     const next = await Scene.begin(this.world)
     this.#server = next.#server
     this.client = next.client
+  }
+
+  /** A clean stop, then what is in a folder of a database goes, then a start. */
+  async lose(directory: string): Promise<void> {
+    await this.world.finish(this.client.close())
+    await this.world.finish(this.#server.stop())
+    this.world.exit()
+    const { files } = this.world.outside
+    for (const name of await this.world.finish(files.list(directory))) {
+      await this.world.finish(files.remove(`${directory}/${name}`))
+    }
+    const next = await Scene.begin(this.world)
+    this.#server = next.#server
+    this.client = next.client
+  }
+
+  async setWritable(isWritable: boolean): Promise<void> {
+    const [queue] = await this.world.finish(this.client.readableQueues(TOPIC))
+    const count = { readQueueNums: '4', writeQueueNums: '4' }
+    const extFields = { topic: TOPIC, ...count, perm: isWritable ? '6' : '4' }
+    const code = REQUEST_CODE.UPDATE_AND_CREATE_TOPIC
+    await this.world.finish(this.client.ask(queue?.address ?? '', { code, extFields }))
   }
 
   /** Sends for later with the own key `key`. */
@@ -255,4 +278,35 @@ describe('a key is refused', () => {
     const sending = scene.world.finish(scene.client.sendBatch([message, message]))
     await expect(sending).rejects.toMatchObject({ code: 'MESSAGE_INVALID' })
   })
+})
+
+test('an index that was lost is made again from what waits, near and far and refused', async () => {
+  const scene = await Scene.begin()
+  const { world } = scene
+  const delays = [8 * SECOND_MS, HOUR_MS, 3 * DAY_MS]
+  const ids: string[] = []
+  for (const delayMs of delays) ids.push(await scene.sent('first', delayMs, `${delayMs}`))
+  await world.runFor(6 * SECOND_MS)
+  await scene.lose('/data/orrery/keys')
+  await world.runFor(SECOND_MS)
+  for (const [index, delayMs] of delays.entries()) {
+    const again = await world.finish(scene.send('second', HOUR_MS, { key: `${delayMs}` }))
+    // The first is delivered by now, or about to be.
+    if (index > 0) expect(again.replacedHandle).toBe(ids[index])
+  }
+  await scene.restart('power cut')
+  for (const delayMs of delays) expect(await scene.cancel(`${delayMs}`)).toBe('cancelled')
+})
+
+test('a message that its topic refuses is replaced while it is parked', async () => {
+  const scene = await Scene.begin()
+  const { world } = scene
+  const id = await scene.sent('first', 2 * SECOND_MS)
+  await scene.setWritable(false)
+  await world.runFor(5 * SECOND_MS)
+  await scene.setWritable(true)
+  const { replacedHandle } = await world.finish(scene.send('second', 3 * SECOND_MS))
+  expect(replacedHandle).toBe(id)
+  await world.runFor(30 * SECOND_MS)
+  expect(await scene.pulled()).toEqual(['second'])
 })
