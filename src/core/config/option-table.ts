@@ -228,7 +228,7 @@ export const optionTable = {
     default: 1_000_000,
     min: 1000,
     max: 16_000_000,
-    help: 'Messages in the loaded window that fires next, about 48 bytes of memory each.',
+    help: 'Messages in the loaded window that fires next, about 50 bytes of memory each. The last eighth is for topics that have little in it.',
     reloadable: false,
   },
   'window.bodyBytes': {

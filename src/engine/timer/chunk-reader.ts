@@ -91,7 +91,7 @@ function reportMark(chunk: Chunk, position: number, log: Log): void {
  * Where a message begins, from `position` on; the end of the block when it has none. Of the last
  * bytes, in which a header may begin, the next block tells.
  */
-function nextHeader(block: Buffer, position: number, isLast: boolean): number {
+export function nextHeader(block: Buffer, position: number, isLast: boolean): number {
   const end = block.length - TIMER_HEADER_BYTES + 1
   for (let next = position; next < end; next++) {
     if (!looksLikeTimerHeader(block, next)) continue

@@ -77,11 +77,17 @@ export interface Accepted {
 /** `absent`: delivered, or never there. `done`: by this call. */
 export type RemovalAnswer = 'done' | 'cancelled' | 'claimed' | 'absent'
 
-/** Publishes to plain topics. What `refused` names is refused, and `isBusy` makes the log busy. */
+/**
+ * Publishes to plain topics. What `refused` names is refused; `isBusy` makes the log busy, and so
+ * do more bodies in a millisecond than `bytesPerMsMax`.
+ */
 export class TestSink implements DueSink {
   readonly refused: Set<string> = new Set()
   isBusy = false
+  bytesPerMsMax: number = Infinity
   deliveredCount = 0
+  #nowMs = 0
+  #nowBytes = 0
   readonly #store: Store
   readonly #world: SimulatedWorld
 
@@ -93,7 +99,7 @@ export class TestSink implements DueSink {
   deliver(source: Buffer, position: number, timerId: number): DueOutcome {
     const properties = recordProperties(source, position)
     const topic = findProperty(properties, PROPERTY.REAL_TOPIC) ?? ''
-    if (this.isBusy) return 'busy'
+    if (this.isBusy || !this.#hasRoom()) return 'busy'
     if (this.refused.has(topic)) return 'refused'
     const draft = draftOf(
       topic,
@@ -110,7 +116,15 @@ export class TestSink implements DueSink {
       throw error
     }
     this.deliveredCount++
+    this.#nowBytes += draft.bodyEnd - draft.bodyStart
     return 'appended'
+  }
+
+  #hasRoom(): boolean {
+    const nowMs = this.#world.platform.clock.timeMs()
+    if (nowMs !== this.#nowMs) this.#nowBytes = 0
+    this.#nowMs = nowMs
+    return this.#nowBytes < this.bytesPerMsMax
   }
 }
 

@@ -21,6 +21,7 @@ export {
 } from './properties.ts'
 export { PROPERTY } from './property-names.ts'
 export { decodeRecallHandle, encodeRecallHandle, type RecallHandle } from './recall-handle.ts'
+export { realTopicHash } from './real-topic-hash.ts'
 export { checkRecord, type RecordCheck, type RecordDamage } from './record-check.ts'
 export {
   propertiesStart,

@@ -5,6 +5,7 @@ export interface Claim {
   sizeBytes: number
   block: number
   position: number
+  lane: number
   /** Its bytes, once read, when they were in neither a block nor the log's memory. */
   cold: Buffer | undefined
   /** It could not be read: a copy of this waits to be tried again. */
@@ -20,6 +21,7 @@ export function emptyClaim(): Claim {
     sizeBytes: 0,
     block: 0,
     position: 0,
+    lane: 0,
     cold: undefined,
     isAside: false,
     isRemoved: false,

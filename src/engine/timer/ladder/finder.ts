@@ -148,9 +148,9 @@ export class Finder {
 
   async #look(ref: TimerRef): Promise<Found> {
     const { timerId } = ref
-    const slot = this.#window.find(timerId)
+    const slot = this.#window.entries.find(timerId)
     if (slot >= 0) {
-      const block = this.#window.block(slot)
+      const block = this.#window.entries.block(slot)
       if (block === LOG_BLOCK) return { inChunk: undefined, record: await this.#readLog(timerId) }
       if (block !== PARKED_BLOCK) return { ...NOTHING, inChunk: await this.#lookInChunks(ref) }
     }
@@ -202,9 +202,9 @@ export class Finder {
 
   #placeOf(ref: TimerRef, found: Found): TimerState | 'moved' {
     const { timerId } = ref
-    const slot = this.#window.find(timerId)
+    const slot = this.#window.entries.find(timerId)
     if (slot >= 0) return this.#stateInWindow(ref, slot, found)
-    if (this.#firing.isClaimed(timerId)) return { kind: 'claimed' }
+    if (this.#firing.claims.has(timerId)) return { kind: 'claimed' }
     const parked = this.#parked.find(timerId)
     if (parked !== undefined) {
       if (found.record === undefined) return 'moved'
@@ -221,9 +221,10 @@ export class Finder {
   }
 
   #stateInWindow(ref: TimerRef, slot: number, found: Found): TimerState | 'moved' {
-    if (this.#window.isRemoved(slot)) return this.#window.isCancelled(slot) ? CANCELLED : ABSENT
-    if (this.#window.deliverTimeMs(slot) !== ref.deliverTimeMs) return ABSENT
-    const block = this.#window.block(slot)
+    if (this.#window.entries.isRemoved(slot))
+      return this.#window.entries.isCancelled(slot) ? CANCELLED : ABSENT
+    if (this.#window.entries.deliverTimeMs(slot) !== ref.deliverTimeMs) return ABSENT
+    const block = this.#window.entries.block(slot)
     if (block === LOG_BLOCK || block === PARKED_BLOCK) {
       if (found.record === undefined) return 'moved'
       const kind = this.#parked.isLate(ref.timerId) ? 'parked' : 'log'

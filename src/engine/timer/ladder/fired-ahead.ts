@@ -1,6 +1,15 @@
 import type { LoadedPart } from '../chunk.ts'
 
 const CAPACITY_FIRST = 1024
+/** About 1 MB in the manifest. */
+const NAME_COUNT_MAX = 65_536
+/** They are counted again after so many more. */
+const COUNT_AGAIN = 8_192
+
+export interface FiredMessage {
+  readonly deliverTimeMs: number
+  readonly timerId: number
+}
 
 /**
  * Messages of chunks that are done with although the fire position has not reached their deliver
@@ -10,6 +19,10 @@ const CAPACITY_FIRST = 1024
  */
 export class FiredAhead {
   #count = 0
+  /** At most so many of these would be named by a snapshot now. */
+  #nameCount = 0
+  /** How many there were when that was last counted. */
+  #countedAt = 0
   #deliverTimesMs = new Float64Array(CAPACITY_FIRST)
   #timerIds = new Float64Array(CAPACITY_FIRST)
   #parts: LoadedPart[] = []
@@ -39,7 +52,20 @@ export class FiredAhead {
     return this.#before.has(timerId)
   }
 
-  push(deliverTimeMs: number, timerId: number, part: LoadedPart): void {
+  /**
+   * There are as many as a manifest should name: what is due earliest goes first now. `firedMs` is
+   * where the fire position would be now.
+   */
+  isFull(firedMs: number): boolean {
+    if (this.#nameCount + this.#before.size < NAME_COUNT_MAX) return false
+    if (this.#count - this.#countedAt >= COUNT_AGAIN) this.#countNames(firedMs)
+    return this.#nameCount + this.#before.size >= NAME_COUNT_MAX
+  }
+
+  /** `firedMs` as for `isFull`, or earlier. */
+  push(message: FiredMessage, part: LoadedPart, firedMs: number): void {
+    const { deliverTimeMs, timerId } = message
+    if (deliverTimeMs > firedMs) this.#nameCount++
     if (this.#count === this.#timerIds.length) this.#grow()
     this.#deliverTimesMs[this.#count] = deliverTimeMs
     this.#timerIds[this.#count] = timerId
@@ -63,8 +89,20 @@ export class FiredAhead {
       timerIds.push(timerId)
     }
     this.#count = kept
+    this.#nameCount = kept
+    this.#countedAt = kept
     this.#parts.length = kept
     return timerIds
+  }
+
+  /** Many were ahead when they fired and are not any more. All are kept: F may be earlier again. */
+  #countNames(firedMs: number): void {
+    let nameCount = 0
+    for (let index = 0; index < this.#count; index++) {
+      if ((this.#deliverTimesMs[index] ?? 0) > firedMs && !this.#parts[index]?.isOver) nameCount++
+    }
+    this.#nameCount = nameCount
+    this.#countedAt = this.#count
   }
 
   #grow(): void {

@@ -115,8 +115,8 @@ describe('more than fits into memory', () => {
       readBytesMost = Math.max(readBytesMost, readBytes)
     }
     await world.runFor(deliverTimeMs + 10_000 - nowOf(world))
-    expect(readBytesMost).toBeGreaterThan(1024 * 1024)
-    expect(readBytesMost).toBeLessThanOrEqual(4 * 1024 * 1024)
+    expect(readBytesMost).toBeGreaterThan(512 * 1024)
+    expect(readBytesMost).toBeLessThanOrEqual(2 * 1024 * 1024)
     const published = await broker.published()
     expect(mistakes(accepted, published)).toEqual([])
     expect(published.map(message => message.key)).toEqual(accepted.map(message => message.key))

@@ -32,6 +32,7 @@ import type { Claim } from './claim.ts'
 import { FiredAhead } from './fired-ahead.ts'
 import { Finder, type TimerState } from './finder.ts'
 import { Firing } from './firing.ts'
+import { LANE_UNKNOWN } from './lane.ts'
 import { type LadderSection, ladderSectionOf } from './ladder-section.ts'
 import { LoadedBlocks } from './loaded-blocks.ts'
 import { ChunkRanges } from './list/chunk-ranges.ts'
@@ -144,12 +145,14 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
       memoryBytes: options.logMemoryBytes,
       firedMs: ladderSectionOf(parts.section).firedMs,
     })
-    this.#firing = new Firing({
+    const forDelivery = {
       ...parts,
       ...inMemory,
       ahead: this.#ahead,
-      keep: (claim, at) => this.#materializer.keep(waitingMessage(claim), at),
-    })
+      keep: (claim: Readonly<Claim>, at: { source: Buffer; position: number }) =>
+        this.#materializer.keep(waitingMessage(claim), at),
+    }
+    this.#firing = new Firing(forDelivery, () => this.#firePosition())
     this.#loader = new Loader({
       platform,
       ...inMemory,
@@ -157,6 +160,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
       bodyBytesMax: options.windowBytesMax,
       loadBytesMax: options.loadBytesMax,
       firedMs: () => this.#materializer.firedMs,
+      isAheadFull: () => this.#ahead.isFull(this.#firePosition()),
       onLoaded: () => this.#firing.wakeBy(this.#window.nextDueMs()),
       relieve: () => this.#writer.keepBelow(options.stagingBytesMax / 2),
     })
@@ -182,7 +186,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
 
   /** Messages that wait, parked ones not counted. */
   get waitingCount(): number {
-    let count = this.#window.count - this.#window.removedCount + this.#firing.claimedCount
+    let count = this.#window.count - this.#window.entries.removedCount + this.#firing.claims.count
     for (const partition of this.#table.all()) count += partition.untakenCount
     return count - this.#recovered.count
   }
@@ -233,6 +237,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
         sizeBytes: place.recordBytes,
         block: PARKED_BLOCK,
         position: 0,
+        lane: LANE_UNKNOWN,
       })
     }
   }
@@ -334,13 +339,13 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
       return
     }
     this.#remove(timerId, removal, pending.place)
-    this.#firing.removeClaimed(timerId)
+    this.#firing.claims.remove(timerId)
     this.#removals.applied(pending)
   }
 
   #remove(timerId: number, removal: Removal, place: WaitingPlace): void {
-    const slot = this.#window.find(timerId)
-    if (slot >= 0) this.#window.remove(slot, removal)
+    const slot = this.#window.entries.find(timerId)
+    if (slot >= 0) this.#window.entries.remove(slot, removal)
     if (place.kind === 'chunk') place.chunk.markRemoved(place.position, removal)
     else if (place.kind === 'parked') this.#parked.remove(timerId)
   }
@@ -362,7 +367,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
         await this.#finder.findRemoved(ref, (place, isMarked) => {
           // Who has met it meanwhile has carried it out.
           const removal = this.#recovered.find(ref.timerId)
-          if (removal === undefined || this.#firing.isClaimed(ref.timerId)) return
+          if (removal === undefined || this.#firing.claims.has(ref.timerId)) return
           this.#recovered.take(ref.timerId)
           if (place === undefined) return
           if (isMarked) {
@@ -386,7 +391,9 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     await this.#loader.pause()
     await this.#materializer.settleMost()
     await this.#firing.pause()
-    await this.#firing.keepClaimed(claim => this.#materializer.keepFromLog(waitingMessage(claim)))
+    await this.#firing.claims.keepAll(claim =>
+      this.#materializer.keepFromLog(waitingMessage(claim)),
+    )
     await this.#materializer.settle()
   }
 
@@ -440,12 +447,12 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
 
   /** Log offset of the oldest message that only the log has; Infinity when there is none. */
   oldestInLog(): number {
-    return Math.min(this.#window.oldestInLog(), this.#firing.oldestInLog())
+    return Math.min(this.#window.oldestInLog(), this.#firing.claims.oldestInLog())
   }
 
   /** Everything due up to here is delivered: what waits, is loaded or not loaded is due later. */
   #firePosition(): number {
-    let earliest = Math.min(this.#window.nextDueMs(), this.#firing.claimedDueMs)
+    let earliest = Math.min(this.#window.earliestDueMs(), this.#firing.claims.dueMs)
     for (const partition of this.#table.all()) {
       earliest = Math.min(earliest, partition.untakenDueMinMs)
     }

@@ -8,6 +8,8 @@ import {
   timerRecordStart,
 } from '../timer-record.ts'
 import type { Removed } from './removed.ts'
+import { mainLane } from './heavy-lanes.ts'
+import { LANE_UNKNOWN, laneOf } from './lane.ts'
 import type { LoadedBlocks } from './loaded-blocks.ts'
 import type { Partition } from './partition.ts'
 import type { PartitionTable } from './partition-table.ts'
@@ -29,6 +31,10 @@ const SPLIT_BYTES_PER_MS = 50_000
 const READ_BYTES = 1024 * 1024
 /** Part of the budget that only messages due within a second may use. */
 const RESERVE = 0.25
+/** A chunk of up to this part of the load budget is small: see `#loadSmall`. */
+const SMALL = 1 / 8
+/** Chunks that are looked into in one step. */
+const PEEK_COUNT_MAX = 32
 const NEAR_MS = 1_000
 /** How long new messages for a loaded partition are gathered: less than the near time. */
 const GATHER_MS = 3_000
@@ -49,11 +55,14 @@ export class Loader {
   readonly #bodyBytesMax: number
   readonly #loadBytesMax: number
   readonly #firedMs: () => number
+  readonly #isAheadFull: () => boolean
   readonly #onLoaded: () => void
   readonly #relieve: () => Promise<void>
   readonly #splitter: Splitter
   readonly #begunAtUptimeMs = new WeakMap<Partition, number>()
   readonly #failedAtUptimeMs = new WeakMap<Partition, number>()
+  /** The topic that a chunk is mostly of, where that is known. */
+  readonly #mainLanes = new WeakMap<Chunk, number>()
   #timer: Timer | undefined
   #working: Promise<void> | undefined
   #isStopped = false
@@ -70,6 +79,8 @@ export class Loader {
     loadBytesMax: number
     /** The fire position: what is due up to there has fired. */
     firedMs: () => number
+    /** Nothing more should fire before what is due earlier. */
+    isAheadFull: () => boolean
     onLoaded: () => void
     /** Writes staged bytes out when there are many. */
     relieve: () => Promise<void>
@@ -82,9 +93,14 @@ export class Loader {
     this.#bodyBytesMax = parts.bodyBytesMax
     this.#loadBytesMax = parts.loadBytesMax
     this.#firedMs = parts.firedMs
+    this.#isAheadFull = parts.isAheadFull
     this.#onLoaded = parts.onLoaded
     this.#relieve = parts.relieve
-    this.#splitter = new Splitter(parts.table, parts.platform.log, parts.removed)
+    this.#splitter = new Splitter({
+      ...parts,
+      log: parts.platform.log,
+      mainLanes: this.#mainLanes,
+    })
   }
 
   /** Messages that were passed over because they are damaged. */
@@ -133,8 +149,10 @@ export class Loader {
   /** One bounded piece of work for the earliest partition that needs it; returns the pause after it. */
   async #step(): Promise<number> {
     const nowMs = this.#platform.clock.timeMs()
+    const candidates = this.#candidates(nowMs)
+    if (await this.#loadSmall(candidates, nowMs)) return STEP_PAUSE_MS
     let isRoomAwaited = false
-    for (const partition of this.#candidates(nowMs)) {
+    for (const partition of candidates) {
       const chunk = partition.nextChunk
       if (chunk === undefined) continue
       if (!chunk.isLoading && this.#mustSplit(partition)) {
@@ -151,6 +169,36 @@ export class Loader {
       isRoomAwaited = true
     }
     return isRoomAwaited ? ROOM_PAUSE_MS : LOOK_MS
+  }
+
+  /**
+   * Loads the earliest small chunk that is due soon and is not of a topic that fills the window
+   * already: the few messages of others must not wait until a herd is split and loaded. They have
+   * a room of their own. False when there was none.
+   */
+  async #loadSmall(candidates: readonly Partition[], nowMs: number): Promise<boolean> {
+    if (this.#window.isCrammed || this.#isAheadFull()) return false
+    if (this.#blocks.bytes >= this.#smallLimit()) return false
+    let peekCount = 0
+    for (const partition of candidates) {
+      for (const chunk of partition.chunks) {
+        if (!this.#isSmall(chunk) || !isSoon(chunk, nowMs)) continue
+        if (!this.#mainLanes.has(chunk)) {
+          if (peekCount++ === PEEK_COUNT_MAX) return true
+          await this.#guarded(partition, async () => {
+            this.#mainLanes.set(chunk, await mainLane(chunk))
+          })
+        }
+        if (this.#window.entries.isHeavy(this.#mainLanes.get(chunk) ?? LANE_UNKNOWN)) continue
+        await this.#guarded(partition, () => this.#load(partition, chunk))
+        return true
+      }
+    }
+    return false
+  }
+
+  #isSmall(chunk: Chunk): boolean {
+    return chunk.untakenBytes > 0 && chunk.sizeBytes <= this.#loadBytesMax * SMALL
   }
 
   /** Partitions that something is to be done for, from the next due on. */
@@ -203,10 +251,21 @@ export class Loader {
   #hasRoom(chunk: Chunk, nowMs: number): boolean {
     if (this.#window.isFull) return false
     const isNear = chunk.dueMinMs <= nowMs + NEAR_MS
-    const farLimit = this.#bodyBytesMax * (1 - RESERVE)
-    if (!isNear) return this.#blocks.bytes < farLimit
-    // A load passes the limit by up to a block: with a small budget that is more than the reserve.
-    return this.#blocks.bytes < Math.max(this.#bodyBytesMax, farLimit + 2 * READ_BYTES)
+    return this.#blocks.bytes < (isNear ? this.#nearLimit() : this.#farLimit())
+  }
+
+  #farLimit(): number {
+    return this.#bodyBytesMax * (1 - RESERVE)
+  }
+
+  /** A load passes the limit by up to a block: with a small budget that is more than the reserve. */
+  #nearLimit(): number {
+    const smallBytes = 2 * SMALL * this.#loadBytesMax
+    return Math.max(this.#bodyBytesMax - READ_BYTES - smallBytes, this.#farLimit() + 2 * READ_BYTES)
+  }
+
+  #smallLimit(): number {
+    return this.#nearLimit() + READ_BYTES + SMALL * this.#loadBytesMax
   }
 
   async #split(partition: Partition, chunk: Chunk): Promise<void> {
@@ -239,6 +298,7 @@ export class Loader {
           sizeBytes: size - TIMER_HEADER_BYTES,
           block,
           position: timerRecordStart(at),
+          lane: laneOf(source, timerRecordStart(at)),
         })
       },
       end: position => {
@@ -249,4 +309,9 @@ export class Loader {
     await readChunk(chunk, range, { log: this.#platform.log, visitor })
     if (block !== 0) this.#onLoaded()
   }
+}
+
+/** It begins to be due soon, and will not be in the window for long. */
+function isSoon(chunk: Chunk, nowMs: number): boolean {
+  return chunk.dueMinMs <= nowMs + NEAR_MS && chunk.dueMaxMs <= nowMs + LEAD_MS
 }

@@ -3,6 +3,7 @@ import type { AppliedRecord, Store } from '../../store/index.ts'
 import type { Chunk, LoadedPart } from '../chunk.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
 import type { PendingRemovals } from '../pending-removals.ts'
+import { LANE_UNKNOWN, laneOf } from './lane.ts'
 import type { LoadedBlocks } from './loaded-blocks.ts'
 import { NearArrivals } from './near-arrivals.ts'
 import type { ChunkOrigin } from './partition.ts'
@@ -77,8 +78,9 @@ export class Materializer {
     const nowMs = this.#platform.clock.timeMs()
     // A late one has no partition that would still be read, so it must fit, whatever the budget.
     const isLate = deliverTimeMs <= this.#firedMs
-    const isNear = deliverTimeMs < nowMs + NEAR_MS && !this.#window.isFull
-    if (!isLate && !isNear) {
+    const isNear = deliverTimeMs < nowMs + NEAR_MS
+    const lane = isLate || isNear ? laneOf(record.source, record.position) : LANE_UNKNOWN
+    if (!isLate && !(isNear && this.#window.hasRoomFor(lane))) {
       this.#file({ timerId, deliverTimeMs, recordBytes: record.sizeBytes }, record, 'arrival')
       return undefined
     }
@@ -88,6 +90,7 @@ export class Materializer {
       sizeBytes: record.sizeBytes,
       block: LOG_BLOCK,
       position: IN_LOG,
+      lane,
     })
     this.#near.push(timerId, slot)
     return deliverTimeMs
@@ -115,6 +118,7 @@ export class Materializer {
       sizeBytes: message.recordBytes,
       block: PARKED_BLOCK,
       position: 0,
+      lane: laneOf(record.source, record.position),
     })
   }
 
@@ -179,7 +183,7 @@ export class Materializer {
       const { log } = this.#store
       if (!log.isInMemory(message.timerId)) return false
       const at = { source: log.memory, position: log.memoryPosition(message.timerId) }
-      this.#window.moveToBlock(this.#near.firstSlot, this.keep(message, at))
+      this.#window.entries.moveToBlock(this.#near.firstSlot, this.keep(message, at))
     }
     this.#near.shift()
     return true
@@ -189,7 +193,10 @@ export class Materializer {
     const message = this.#firstNear()
     if (message === undefined) return
     const source = await this.#read(message)
-    this.#window.moveToBlock(this.#near.firstSlot, this.keep(message, { source, position: 0 }))
+    this.#window.entries.moveToBlock(
+      this.#near.firstSlot,
+      this.keep(message, { source, position: 0 }),
+    )
     this.#near.shift()
   }
 
@@ -197,12 +204,13 @@ export class Materializer {
   #firstNear(): WaitingMessage | undefined {
     const timerId = this.#near.firstTimerId
     const slot = this.#near.firstSlot
-    if (timerId === Infinity || !this.#window.holds(slot, timerId)) return undefined
-    if (this.#window.block(slot) !== LOG_BLOCK || this.#window.isRemoved(slot)) return undefined
+    if (timerId === Infinity || !this.#window.entries.holds(slot, timerId)) return undefined
+    if (this.#window.entries.block(slot) !== LOG_BLOCK || this.#window.entries.isRemoved(slot))
+      return undefined
     return {
       timerId,
-      deliverTimeMs: this.#window.deliverTimeMs(slot),
-      recordBytes: this.#window.sizeBytes(slot),
+      deliverTimeMs: this.#window.entries.deliverTimeMs(slot),
+      recordBytes: this.#window.entries.sizeBytes(slot),
     }
   }
 

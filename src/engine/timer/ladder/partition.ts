@@ -3,10 +3,11 @@ import type { PartitionSection } from './ladder-section.ts'
 import type { Rung } from './rungs.ts'
 
 /**
- * How a chunk came to be: from new messages, from a split, or from near arrivals that are in the
- * window already. Each way has a chunk of its own.
+ * How a chunk came to be: from new messages, from a split, from near arrivals that are in the
+ * window already. A split parts what is of topics that have little in the partition (`light`)
+ * from the rest. Each has a chunk of its own.
  */
-export type ChunkOrigin = 'arrival' | 'split' | 'direct'
+export type ChunkOrigin = 'arrival' | 'split' | 'light' | 'direct'
 
 /** All messages due in one interval, in chunks. */
 export class Partition {

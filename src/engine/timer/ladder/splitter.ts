@@ -6,10 +6,13 @@ import {
   timerDeliverTimeMs,
   type TimerHeader,
   timerIdOf,
+  timerRecordStart,
 } from '../timer-record.ts'
-import type { Removed } from './removed.ts'
+import { heavyLanes } from './heavy-lanes.ts'
+import { laneOf } from './lane.ts'
 import type { Partition } from './partition.ts'
 import type { PartitionTable } from './partition-table.ts'
+import type { Removed } from './removed.ts'
 
 /** One step reads this much: about 2 ms of work. */
 const STEP_BYTES = 512 * 1024
@@ -17,17 +20,27 @@ const STEP_BYTES = 512 * 1024
 /**
  * Distributes a partition that is too large to load over the next finer rung. Reads it once from
  * start to end, in bounded steps; the manifest names how far it has got, together with the lengths
- * of what it wrote.
+ * of what it wrote. Topics that have little in it get chunks of their own, so that they need not
+ * wait until the room is there for the others.
  */
 export class Splitter {
   readonly #table: PartitionTable
   readonly #log: Log
   readonly #removed: Removed
+  readonly #mainLanes: WeakMap<Chunk, number>
+  readonly #heavy = new WeakMap<Partition, ReadonlySet<number>>()
 
-  constructor(table: PartitionTable, log: Log, removed: Removed) {
-    this.#table = table
-    this.#log = log
-    this.#removed = removed
+  constructor(parts: {
+    table: PartitionTable
+    log: Log
+    removed: Removed
+    /** Gets the lane of the first message of each chunk that a split writes. */
+    mainLanes: WeakMap<Chunk, number>
+  }) {
+    this.#table = parts.table
+    this.#log = parts.log
+    this.#removed = parts.removed
+    this.#mainLanes = parts.mainLanes
   }
 
   /**
@@ -38,6 +51,7 @@ export class Splitter {
   async step(partition: Partition, chunk: Chunk, firedMs: number): Promise<number> {
     partition.isSplit = true
     partition.seal(chunk)
+    const heavy = await this.#heavyOf(partition)
     const start = chunk.takenBytes
     let count = 0
     let removedCount = 0
@@ -52,9 +66,15 @@ export class Splitter {
           timerId: timerIdOf(source, at),
         }
         if (header.deliverTimeMs <= firedMs || removal === 'moved') return
-        const child = this.#childFor(partition, header.deliverTimeMs)
-        if (removal === 'cancelled') child.appendCancelled(header)
-        else this.#move(child, header, { source, at, size })
+        const child = this.#table.forSplit(partition, header.deliverTimeMs)
+        if (removal === 'cancelled') {
+          this.#table.chunkFor(child, 'split').appendCancelled(header)
+          return
+        }
+        const lane = laneOf(source, timerRecordStart(at))
+        const target = this.#table.chunkFor(child, heavy.has(lane) ? 'split' : 'light')
+        if (!this.#mainLanes.has(target)) this.#mainLanes.set(target, lane)
+        this.#move(target, header, { source, at, size })
       },
       end: position => {
         lostCount = chunk.moveOn(position, count, removedCount)
@@ -66,8 +86,12 @@ export class Splitter {
     return lostCount
   }
 
-  #childFor(partition: Partition, deliverTimeMs: number): Chunk {
-    return this.#table.chunkFor(this.#table.forSplit(partition, deliverTimeMs), 'split')
+  async #heavyOf(partition: Partition): Promise<ReadonlySet<number>> {
+    const known = this.#heavy.get(partition)
+    if (known !== undefined) return known
+    const heavy = await heavyLanes(partition)
+    this.#heavy.set(partition, heavy)
+    return heavy
   }
 
   #move(

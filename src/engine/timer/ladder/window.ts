@@ -1,11 +1,12 @@
-import type { Removal } from '../timer-record.ts'
-import { SlotIndex } from './slot-index.ts'
+import { type TakeLimits, TopicLanes } from './topic-lanes.ts'
+import { NONE, WindowEntries, type WindowEntry } from './window-entries.ts'
 
 /** Width of the near part: one bucket a millisecond. A power of two. */
 const NEAR_MS = 4096
 const NEAR_MASK = NEAR_MS - 1
 const BITMAP_WORDS = NEAR_MS / 32
-const NONE = -1
+/** Part of the room that only topics with little in the window may use. */
+const RESERVE = 1 / 8
 
 /** Nothing but the commit log has the message: see `oldestInLog`. */
 export const LOG_BLOCK = 0
@@ -13,10 +14,6 @@ export const LOG_BLOCK = 0
 export const IN_LOG = 0xffff_ffff
 /** The bytes of an entry are in the parked store, under its timer id. */
 export const PARKED_BLOCK = 0xffff_ffff
-/** In place of a size. */
-const CANCELLED = 0
-const MOVED = 0xffff_ffff
-const CAPACITY_FIRST = 4096
 
 /** A chain of entries, oldest first. */
 interface Chain {
@@ -27,165 +24,108 @@ interface Chain {
 /**
  * What fires next, in memory: a timing wheel. The near 4 seconds have one bucket a millisecond;
  * later times lie in blocks of 4,096 ms that are spread over the buckets when their time comes.
- * Adding is O(1), and so is finding what is due, or one of them by its id. Columns instead of
- * objects: about 48 bytes an entry.
+ * What is due moves on to a chain for each topic, from which it is taken by turns. Adding is O(1),
+ * and so are moving on, taking, and finding one by its id.
  *
  * An entry names where its bytes are: at a position in a loaded block, or in the commit log.
  */
 export class Window {
   readonly #countMax: number
-  #capacity = CAPACITY_FIRST
-  #dues = new Float64Array(CAPACITY_FIRST)
-  #ids = new Float64Array(CAPACITY_FIRST)
-  #sizes = new Uint32Array(CAPACITY_FIRST)
-  #blocks = new Uint32Array(CAPACITY_FIRST)
-  #positions = new Uint32Array(CAPACITY_FIRST)
-  #nexts = new Int32Array(CAPACITY_FIRST)
-  #free = NONE
-  #used = 0
-  #count = 0
-  #removedCount = 0
-  readonly #byId = new SlotIndex(slot => this.#ids[slot] ?? NONE)
+  readonly #entries = new WindowEntries()
   readonly #near: Int32Array = new Int32Array(NEAR_MS).fill(NONE)
   readonly #nearTails: Int32Array = new Int32Array(NEAR_MS).fill(NONE)
   readonly #bitmap = new Uint32Array(BITMAP_WORDS)
   readonly #far = new Map<number, Chain>()
   #farMin = Infinity
-  /** Bucket that is known to be in order; NONE for none. */
-  #sortedBucket = NONE
+  /** Messages that are due, by topic. */
+  readonly #lanes: TopicLanes
+  /** No message in the lanes is due after this. */
+  #gatheredMs = -Infinity
   /** Number of the 4,096-ms block that the buckets stand for. */
   #block: number
-  /** No entry is due before this. */
+  /** No entry in a bucket or block is due before this. */
   #cursorMs: number
 
   constructor(nowMs: number, countMax: number) {
     this.#countMax = countMax
+    this.#lanes = new TopicLanes(this.#entries)
     this.#cursorMs = nowMs
     this.#block = Math.floor(nowMs / NEAR_MS)
   }
 
+  /** See `WindowEntries`. */
+  get entries(): Omit<WindowEntries, 'add' | 'release' | 'setNext'> {
+    return this.#entries
+  }
+
   get count(): number {
-    return this.#count
+    return this.#entries.count
   }
 
-  /** Of these, how many are only there until their time comes and they are passed over. */
-  get removedCount(): number {
-    return this.#removedCount
-  }
-
+  /** It takes only messages of topics that have little in it. */
   get isFull(): boolean {
-    return this.#count >= this.#countMax
+    return this.count >= this.#countMax * (1 - RESERVE)
+  }
+
+  /** It takes no message, whatever its topic. */
+  get isCrammed(): boolean {
+    return this.count >= this.#countMax
+  }
+
+  /** Whether there is room for a message of this lane: one with little in the window has a reserve. */
+  hasRoomFor(lane: number): boolean {
+    if (!this.isFull) return true
+    return !this.isCrammed && !this.#entries.isHeavy(lane)
   }
 
   /** Takes in an entry and returns its slot, which stays valid until it is taken. */
   add(entry: WindowEntry): number {
-    const slot = this.#slot()
-    this.#dues[slot] = entry.deliverTimeMs
-    this.#ids[slot] = entry.timerId
-    this.#sizes[slot] = entry.sizeBytes
-    this.#blocks[slot] = entry.block
-    this.#positions[slot] = entry.position
-    this.#count++
-    this.#byId.add(entry.timerId, slot)
+    const slot = this.#entries.add(entry)
     this.#link(slot)
     return slot
   }
 
-  /** The slot that holds a timer, or -1. */
-  find(timerId: number): number {
-    return this.#byId.find(timerId)
-  }
-
-  /** The entry stays, since links lead through it, and is passed over when it is due. */
-  remove(slot: number, removal: Removal): void {
-    if (this.isRemoved(slot)) return
-    this.#sizes[slot] = removal === 'cancelled' ? CANCELLED : MOVED
-    this.#removedCount++
-  }
-
-  isRemoved(slot: number): boolean {
-    const size = this.#sizes[slot]
-    return size === CANCELLED || size === MOVED
-  }
-
-  isCancelled(slot: number): boolean {
-    return this.#sizes[slot] === CANCELLED
-  }
-
-  /** Whether the slot still holds this timer. */
-  holds(slot: number, timerId: number): boolean {
-    return this.#ids[slot] === timerId
-  }
-
-  deliverTimeMs(slot: number): number {
-    return this.#dues[slot] ?? 0
-  }
-
-  timerId(slot: number): number {
-    return this.#ids[slot] ?? 0
-  }
-
-  sizeBytes(slot: number): number {
-    return this.#sizes[slot] ?? 0
-  }
-
-  /** Number of the block it belongs to, `LOG_BLOCK` or `PARKED_BLOCK`. */
-  block(slot: number): number {
-    return this.#blocks[slot] ?? 0
-  }
-
-  /** A copy of the message is in a chunk now. */
-  moveToBlock(slot: number, block: number): void {
-    this.#blocks[slot] = block
-  }
-
-  position(slot: number): number {
-    return this.#positions[slot] ?? 0
-  }
-
-  /** Shows the slots in use from number `from` on, of `countMax` numbers; returns where to go on. */
-  visit(from: number, countMax: number, see: (slot: number) => void): number {
-    const end = Math.min(this.#used, from + countMax)
-    for (let slot = from; slot < end; slot++) if (this.#ids[slot] !== NONE) see(slot)
-    return end
-  }
-
-  /** One more than the greatest slot number that was ever in use. */
-  get slotCount(): number {
-    return this.#used
-  }
-
   /** Least timer id among the entries that are read from the log; Infinity when there is none. */
   oldestInLog(): number {
-    let oldest = Infinity
-    for (let slot = 0; slot < this.#used; slot++) {
-      const id = this.#ids[slot] ?? NONE
-      if (id !== NONE && !this.isRemoved(slot) && this.#positions[slot] === IN_LOG && id < oldest)
-        oldest = id
-    }
-    return oldest
+    return this.#entries.oldestAt(IN_LOG)
   }
 
-  /** Deliver time of the earliest entry; Infinity when empty. */
+  /** When there is something to take; Infinity when empty. */
   nextDueMs(): number {
+    return this.#lanes.isEmpty ? this.#nextWaitingMs() : this.#gatheredMs
+  }
+
+  /** No entry is due before this: mostly the earliest deliver time. Infinity when empty. */
+  earliestDueMs(): number {
+    return Math.min(this.#nextWaitingMs(), this.#lanes.earliestDueMs())
+  }
+
+  /**
+   * Takes out entries due at `nowMs` or before: of each topic by deliver time and id, and the
+   * topics by turns. `claim` gets each slot, which is free after the call. Returns how many.
+   */
+  takeDue(nowMs: number, limits: TakeLimits, claim: (slot: number) => void): number {
+    if (nowMs < this.#gatheredMs) this.#ungather()
+    for (;;) {
+      const dueMs = this.#advance(nowMs)
+      if (dueMs === undefined) break
+      this.#gatherBucket(dueMs & NEAR_MASK)
+    }
+    this.#gatheredMs = nowMs
+    return this.#lanes.take(limits, claim)
+  }
+
+  /** The clock went back: what was due waits again. */
+  #ungather(): void {
+    this.#lanes.drain(slot => this.#link(slot))
+  }
+
+  /** Deliver time of the earliest that is in no lane. */
+  #nextWaitingMs(): number {
     const near = this.#nextNear(this.#cursorMs & NEAR_MASK)
     if (near !== NONE) return this.#block * NEAR_MS + near
     if (this.#farMin === Infinity) return Infinity
     return this.#minOfChain(this.#far.get(this.#farMin))
-  }
-
-  /**
-   * Takes out entries due at `nowMs` or before, earliest first, in order of their ids within a
-   * millisecond, up to about `countMax`. `claim` gets each slot, which is free after the call.
-   */
-  takeDue(nowMs: number, countMax: number, claim: (slot: number) => void): number {
-    let taken = 0
-    while (taken < countMax) {
-      const dueMs = this.#advance(nowMs)
-      if (dueMs === undefined) break
-      taken += this.#takeBucket(dueMs & NEAR_MASK, countMax - taken, claim)
-    }
-    return taken
   }
 
   /** Moves the cursor to the next bucket with entries that are due; undefined when none is. */
@@ -223,46 +163,39 @@ export class Window {
     this.#farMin = this.#minKey()
     let slot = chain.head
     while (slot !== NONE) {
-      const next = this.#nexts[slot] ?? NONE
-      this.#linkNear(slot, (this.#dues[slot] ?? 0) & NEAR_MASK)
+      const next = this.#entries.next(slot)
+      this.#linkNear(slot, this.#entries.deliverTimeMs(slot) & NEAR_MASK)
       slot = next
     }
   }
 
-  #takeBucket(index: number, countMax: number, claim: (slot: number) => void): number {
-    if (this.#sortedBucket !== index) this.#sortBucket(index)
-    let count = 0
+  /** Puts all of a bucket into the lanes, in the order of timer ids. */
+  #gatherBucket(index: number): void {
+    if (!this.#isInOrder(index)) this.#sortBucket(index)
     let slot = this.#near[index] ?? NONE
-    while (slot !== NONE && count < countMax) {
-      const next = this.#nexts[slot] ?? NONE
-      claim(slot)
-      this.#release(slot)
+    this.#clearBucket(index)
+    while (slot !== NONE) {
+      const next = this.#entries.next(slot)
+      this.#lanes.append(slot)
       slot = next
-      count++
     }
-    this.#near[index] = slot
-    if (slot === NONE) this.#clearBucket(index)
-    return count
   }
 
-  /** Brings a bucket into the order of timer ids, in which arrivals mostly are already. */
   #sortBucket(index: number): void {
-    if (!this.#isInOrder(index)) {
-      const slots: number[] = []
-      for (let slot = this.#near[index] ?? NONE; slot !== NONE; slot = this.#nexts[slot] ?? NONE) {
-        slots.push(slot)
-      }
-      slots.sort((a, b) => (this.#ids[a] ?? 0) - (this.#ids[b] ?? 0))
-      this.#clearBucket(index)
-      for (const slot of slots) this.#linkNear(slot, index)
+    const slots: number[] = []
+    for (let slot = this.#near[index] ?? NONE; slot !== NONE; slot = this.#entries.next(slot)) {
+      slots.push(slot)
     }
-    this.#sortedBucket = index
+    slots.sort((a, b) => this.#entries.timerId(a) - this.#entries.timerId(b))
+    this.#clearBucket(index)
+    for (const slot of slots) this.#linkNear(slot, index)
   }
 
+  /** Arrivals mostly are. */
   #isInOrder(index: number): boolean {
     let previousId = -Infinity
-    for (let slot = this.#near[index] ?? NONE; slot !== NONE; slot = this.#nexts[slot] ?? NONE) {
-      const id = this.#ids[slot] ?? 0
+    for (let slot = this.#near[index] ?? NONE; slot !== NONE; slot = this.#entries.next(slot)) {
+      const id = this.#entries.timerId(slot)
       if (id < previousId) return false
       previousId = id
     }
@@ -274,11 +207,10 @@ export class Window {
     this.#nearTails[index] = NONE
     const word = index >>> 5
     this.#bitmap[word] = (this.#bitmap[word] ?? 0) & ~(1 << (index & 31))
-    if (this.#sortedBucket === index) this.#sortedBucket = NONE
   }
 
   #link(slot: number): void {
-    const dueMs = this.#dues[slot] ?? 0
+    const dueMs = this.#entries.deliverTimeMs(slot)
     if (dueMs < this.#cursorMs) this.#rewind(dueMs)
     const block = Math.floor(dueMs / NEAR_MS)
     if (block === this.#block) this.#linkNear(slot, dueMs & NEAR_MASK)
@@ -296,7 +228,7 @@ export class Window {
       let slot = this.#near[index] ?? NONE
       this.#clearBucket(index)
       while (slot !== NONE) {
-        const next = this.#nexts[slot] ?? NONE
+        const next = this.#entries.next(slot)
         this.#linkFar(slot, left)
         slot = next
       }
@@ -306,24 +238,22 @@ export class Window {
   }
 
   #linkFar(slot: number, block: number): void {
-    this.#nexts[slot] = NONE
+    this.#entries.setNext(slot, NONE)
     const chain = this.#far.get(block)
     if (chain === undefined) {
       this.#far.set(block, { head: slot, tail: slot })
       if (block < this.#farMin) this.#farMin = block
     } else {
-      this.#nexts[chain.tail] = slot
+      this.#entries.setNext(chain.tail, slot)
       chain.tail = slot
     }
   }
 
   #linkNear(slot: number, index: number): void {
-    this.#nexts[slot] = NONE
+    this.#entries.setNext(slot, NONE)
     const tail = this.#nearTails[index] ?? NONE
     if (tail === NONE) this.#near[index] = slot
-    else this.#nexts[tail] = slot
-    const isBehind = tail !== NONE && (this.#ids[slot] ?? 0) < (this.#ids[tail] ?? 0)
-    if (isBehind && this.#sortedBucket === index) this.#sortedBucket = NONE
+    else this.#entries.setNext(tail, slot)
     this.#nearTails[index] = slot
     const word = index >>> 5
     this.#bitmap[word] = (this.#bitmap[word] ?? 0) | (1 << (index & 31))
@@ -345,8 +275,8 @@ export class Window {
     let min = Infinity
     let slot = chain?.head ?? NONE
     while (slot !== NONE) {
-      min = Math.min(min, this.#dues[slot] ?? Infinity)
-      slot = this.#nexts[slot] ?? NONE
+      min = Math.min(min, this.#entries.deliverTimeMs(slot))
+      slot = this.#entries.next(slot)
     }
     return min
   }
@@ -356,51 +286,4 @@ export class Window {
     for (const key of this.#far.keys()) if (key < min) min = key
     return min
   }
-
-  #slot(): number {
-    if (this.#free !== NONE) {
-      const slot = this.#free
-      this.#free = this.#nexts[slot] ?? NONE
-      return slot
-    }
-    if (this.#used === this.#capacity) this.#grow()
-    return this.#used++
-  }
-
-  #release(slot: number): void {
-    if (this.isRemoved(slot)) this.#removedCount--
-    this.#byId.remove(this.#ids[slot] ?? NONE, slot)
-    this.#ids[slot] = NONE
-    this.#nexts[slot] = this.#free
-    this.#free = slot
-    this.#count--
-  }
-
-  #grow(): void {
-    const capacity = this.#capacity * 2
-    this.#dues = grown(this.#dues, new Float64Array(capacity))
-    this.#ids = grown(this.#ids, new Float64Array(capacity))
-    this.#sizes = grown(this.#sizes, new Uint32Array(capacity))
-    this.#blocks = grown(this.#blocks, new Uint32Array(capacity))
-    this.#positions = grown(this.#positions, new Uint32Array(capacity))
-    this.#nexts = grown(this.#nexts, new Int32Array(capacity))
-    this.#capacity = capacity
-  }
-}
-
-export interface WindowEntry {
-  readonly deliverTimeMs: number
-  readonly timerId: number
-  /** Of the accept record. */
-  readonly sizeBytes: number
-  readonly block: number
-  readonly position: number
-}
-
-function grown<Column extends Float64Array | Uint32Array | Int32Array>(
-  from: Column,
-  to: Column,
-): Column {
-  to.set(from)
-  return to
 }

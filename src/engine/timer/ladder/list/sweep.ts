@@ -98,7 +98,7 @@ export class Sweep {
     const { walk, firing } = this.#parts
     const { fromMs = 0, toMs = Infinity } = job.order.filter
     // They may come back to the window when the clock goes back.
-    const claimed = firing.claimedRefs()
+    const claimed = firing.claims.refs()
     const matches = (source: Buffer, position: number, ref: TimerRef): boolean =>
       covers(job, ref, source, position)
     await walk.go(
@@ -110,13 +110,13 @@ export class Sweep {
       },
     )
     for (const ref of claimed) {
-      while (firing.isClaimed(ref.timerId) && !this.#isStopped) await this.#pause(CLAIMED_PAUSE_MS)
+      while (firing.claims.has(ref.timerId) && !this.#isStopped) await this.#pause(CLAIMED_PAUSE_MS)
       await this.#find(job, ref)
     }
   }
 
   #meetInSlot(job: BulkJob, ref: TimerRef, slot: number): boolean {
-    const block = this.#parts.window.block(slot)
+    const block = this.#parts.window.entries.block(slot)
     // It lies in a chunk, which has to be marked.
     if (block !== LOG_BLOCK && block !== PARKED_BLOCK) return false
     this.#remove(job, ref, { kind: 'parked' })

@@ -136,12 +136,12 @@ export class WaitingList {
   }
 
   #lookAtWindow(look: Look): readonly SlotRef[] {
-    const window = this.#window
+    const { entries } = this.#window
     const least = new Least<SlotRef>(look.order, LOOK_COUNT_MAX)
-    window.visit(0, window.slotCount, slot => {
+    entries.visit(0, entries.slotCount, slot => {
       const ref = {
-        timerId: window.timerId(slot),
-        deliverTimeMs: window.deliverTimeMs(slot),
+        timerId: entries.timerId(slot),
+        deliverTimeMs: entries.deliverTimeMs(slot),
         slot,
       }
       if (!look.isIn(ref) || !this.#messages.waitsInWindow(slot)) return
@@ -149,7 +149,7 @@ export class WaitingList {
     })
     return look.collect(least, ({ slot }) => {
       const at = this.#messages.inMemory(slot)
-      return at === undefined ? undefined : { ...at, sizeBytes: window.sizeBytes(slot) }
+      return at === undefined ? undefined : { ...at, sizeBytes: entries.sizeBytes(slot) }
     })
   }
 

@@ -59,12 +59,12 @@ export class WaitingMessages {
 
   /** Of a slot of the window. */
   waitsInWindow(slot: number): boolean {
-    if (this.#window.isRemoved(slot)) return false
-    const timerId = this.#window.timerId(slot)
+    if (this.#window.entries.isRemoved(slot)) return false
+    const timerId = this.#window.entries.timerId(slot)
     if (!this.waits(timerId)) return false
-    const block = this.#window.block(slot)
+    const block = this.#window.entries.block(slot)
     if (block === LOG_BLOCK || block === PARKED_BLOCK) return true
-    return !this.#isLeft(this.#window.deliverTimeMs(slot), timerId)
+    return !this.#isLeft(this.#window.entries.deliverTimeMs(slot), timerId)
   }
 
   /** Of a timer record that was read from a chunk. */
@@ -83,14 +83,14 @@ export class WaitingMessages {
 
   /** The accept record of a slot of the window; undefined when it is not in memory. */
   inMemory(slot: number): BytesAt | undefined {
-    const position = this.#window.position(slot)
+    const position = this.#window.entries.position(slot)
     if (position === IN_LOG) {
       const { log } = this.#store
-      const timerId = this.#window.timerId(slot)
+      const timerId = this.#window.entries.timerId(slot)
       if (!log.isInMemory(timerId)) return undefined
       return { source: log.memory, position: log.memoryPosition(timerId) }
     }
-    const block = this.#window.block(slot)
+    const block = this.#window.entries.block(slot)
     if (block === PARKED_BLOCK) return undefined
     return { source: this.#blocks.bytesOf(block), position }
   }

@@ -97,18 +97,19 @@ export class WaitingWalk {
     visitor: WalkVisitor,
     until: { readonly endOffset: number; readonly blockNumber: number },
   ): Promise<void> {
-    const { window, messages, timers } = this.#parts
-    const { slotCount } = window
+    const { messages, timers } = this.#parts
+    const { entries } = this.#parts.window
+    const { slotCount } = entries
     for (let next = 0; next < slotCount;) {
       const unread: TimerRef[] = []
       const left: TimerRef[] = []
-      next = window.visit(next, Math.min(STEP_COUNT, slotCount - next), slot => {
-        const ref = { timerId: window.timerId(slot), deliverTimeMs: window.deliverTimeMs(slot) }
+      next = entries.visit(next, Math.min(STEP_COUNT, slotCount - next), slot => {
+        const ref = { timerId: entries.timerId(slot), deliverTimeMs: entries.deliverTimeMs(slot) }
         // Copied to a chunk or not: it came straight from the log.
-        const isDirect = window.position(slot) === IN_LOG || window.block(slot) === PARKED_BLOCK
+        const isDirect = entries.position(slot) === IN_LOG || entries.block(slot) === PARKED_BLOCK
         const isNew = isDirect
           ? ref.timerId >= until.endOffset
-          : window.block(slot) >= until.blockNumber
+          : entries.block(slot) >= until.blockNumber
         if (isNew || !isIn(query, ref) || !messages.waitsInWindow(slot)) return
         if (query.matches !== undefined) {
           const at = messages.inMemory(slot)
