@@ -259,6 +259,7 @@ function timerOptions(
     windowCountMax: options.window.messagesMax,
     windowBytesMax: options.window.bodyBytes,
     loadBytesMax: options.timer.loadBytes,
+    overdueRateMax: options.timer.overdueRateMax,
     stagingBytesMax: options.timer.stagingBytes,
     // What is older than this may leave memory before the next look at it.
     logMemoryBytes: options.log.cacheBytes / 4,

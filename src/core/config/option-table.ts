@@ -207,6 +207,14 @@ export const optionTable = {
     brokerConf: 'timerMaxDelaySec',
     brokerConfUnit: 's',
   },
+  'timer.overdueRateMax': {
+    kind: 'integer',
+    default: 50_000,
+    min: 0,
+    max: 10_000_000,
+    help: 'Most overdue messages that are delivered in a second, oldest first, with those that fall due meanwhile in between. Overdue is what fell due while the broker was down, or while the clock jumped by more than 5 seconds. 0: as fast as the log takes them. The default is about half of that on two cores, so that consumers and senders are not pushed aside after an outage.',
+    reloadable: false,
+  },
   'timer.stagingBytes': {
     kind: 'bytes',
     default: 33_554_432,

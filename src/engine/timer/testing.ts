@@ -46,6 +46,7 @@ const TIMER_OPTIONS: TimerOptions = {
   windowCountMax: 2_000,
   windowBytesMax: 512 * 1024,
   loadBytesMax: 128 * 1024,
+  overdueRateMax: 0,
   stagingBytesMax: 4 * 1024 * 1024,
   logMemoryBytes: 64 * 1024,
   listStepBytes: 32 * 1024,

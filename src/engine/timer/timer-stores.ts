@@ -33,6 +33,8 @@ export interface TimerOptions {
   readonly windowBytesMax: number
   /** Largest partition that is loaded whole; larger ones are split first. */
   readonly loadBytesMax: number
+  /** Overdue messages that are delivered in a second at most; 0: no bound. */
+  readonly overdueRateMax: number
   readonly stagingBytesMax: number
   /** Part of the commit log that is surely in memory. */
   readonly logMemoryBytes: number

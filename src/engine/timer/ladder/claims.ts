@@ -2,6 +2,7 @@ import type { Platform } from '../../../core/platform/index.ts'
 import type { TimerRef } from './chunk-search.ts'
 import { type Claim, emptyClaim } from './claim.ts'
 import type { FiredAhead } from './fired-ahead.ts'
+import type { Overdue } from './overdue.ts'
 import type { TakeLimits } from './topic-lanes.ts'
 import { IN_LOG, LOG_BLOCK, type Window } from './window.ts'
 
@@ -16,6 +17,7 @@ export class Claims {
   readonly #platform: Platform
   readonly #window: Window
   readonly #ahead: FiredAhead
+  readonly #overdue: Overdue
   readonly #claims: Claim[] = []
   #count = 0
   #done = 0
@@ -27,12 +29,13 @@ export class Claims {
   readonly #firePosition: () => number
 
   constructor(
-    parts: { platform: Platform; window: Window; ahead: FiredAhead },
+    parts: { platform: Platform; window: Window; ahead: FiredAhead; overdue: Overdue },
     firePosition: () => number,
   ) {
     this.#platform = parts.platform
     this.#window = parts.window
     this.#ahead = parts.ahead
+    this.#overdue = parts.overdue
     this.#firePosition = firePosition
   }
 
@@ -62,12 +65,17 @@ export class Claims {
     this.#count = 0
     this.#done = 0
     for (const claim of this.#again.splice(0, BATCH_COUNT_MAX)) this.#claims[this.#count++] = claim
+    this.#overdue.look()
+    const isEarliestFirst = this.#ahead.isFull(this.#firePosition())
     const limits: TakeLimits = {
       countMax: BATCH_COUNT_MAX - this.#count,
       bytesMax: BATCH_BYTES_MAX,
-      isEarliestFirst: this.#ahead.isFull(this.#firePosition()),
+      // What everything else is ahead of must not wait then.
+      overdueCountMax: isEarliestFirst ? Infinity : this.#overdue.allowedCount(),
+      isEarliestFirst,
     }
-    this.#window.takeDue(nowMs, limits, slot => this.#claim(slot))
+    const { overdueCount } = this.#window.takeDue(nowMs, limits, slot => this.#claim(slot))
+    this.#overdue.took(overdueCount)
     return this.#count > 0
   }
 

@@ -11,10 +11,11 @@ import type { Claim } from './claim.ts'
 import { ColdReader } from './cold-reader.ts'
 import type { FiredAhead } from './fired-ahead.ts'
 import type { LoadedBlocks } from './loaded-blocks.ts'
+import type { Overdue } from './overdue.ts'
 import { IN_LOG, LOG_BLOCK, PARKED_BLOCK, type Window } from './window.ts'
 
 /** Copies a message that only the log has; returns its block. */
-type Keep = (claim: Readonly<Claim>, at: { source: Buffer; position: number }) => number
+export type Keep = (claim: Readonly<Claim>, at: { source: Buffer; position: number }) => number
 
 /**
  * What becomes of a claimed message: it is delivered, parked when its topic refuses it, passed over
@@ -181,6 +182,7 @@ export interface DeliveryParts {
   readonly removals: PendingRemovals
   readonly bulk: BulkChanges
   readonly ahead: FiredAhead
+  readonly overdue: Overdue
   /** Makes a claimed message that goes back to the window independent of the log. */
   readonly keep: Keep
 }

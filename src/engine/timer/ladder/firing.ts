@@ -7,6 +7,8 @@ import type { Window } from './window.ts'
 
 /** Pause before a busy log is tried again. */
 const BUSY_PAUSE_MS = 2
+/** Pause while the rate of what is overdue is used up. */
+const OVERDUE_PAUSE_MS = 10
 /** Messages between two looks at the clock. */
 const LOOK_COUNT = 16
 
@@ -130,9 +132,11 @@ export class Firing {
       this.#askTurn(BUSY_PAUSE_MS)
       return false
     }
-    if (this.claims.claim(this.#platform.clock.timeMs())) return true
+    const nowMs = this.#platform.clock.timeMs()
+    if (this.claims.claim(nowMs)) return true
     const nextMs = this.#window.nextDueMs()
-    if (nextMs !== Infinity) this.wakeBy(nextMs)
+    if (this.#window.hasOverdue) this.wakeBy(Math.min(nextMs, nowMs + OVERDUE_PAUSE_MS))
+    else if (nextMs !== Infinity) this.wakeBy(nextMs)
     return false
   }
 

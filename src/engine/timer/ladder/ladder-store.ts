@@ -30,6 +30,7 @@ import { Removed } from './removed.ts'
 import { ChunkSearch, type TimerRef } from './chunk-search.ts'
 import type { Claim } from './claim.ts'
 import { FiredAhead } from './fired-ahead.ts'
+import type { Keep } from './delivery.ts'
 import { Finder, type TimerState } from './finder.ts'
 import { Firing } from './firing.ts'
 import { LANE_UNKNOWN } from './lane.ts'
@@ -45,6 +46,7 @@ import { WaitingWalk } from './list/waiting-walk.ts'
 import { WaitingMessages } from './list/waiting-messages.ts'
 import { Loader } from './loader.ts'
 import { Materializer, type WaitingMessage } from './materializer.ts'
+import { Overdue } from './overdue.ts'
 import { PartitionTable } from './partition-table.ts'
 import { StagedWriter } from './staged-writer.ts'
 import { PARKED_BLOCK, Window } from './window.ts'
@@ -61,6 +63,8 @@ export interface LadderOptions {
    * for 30 days to all of it for 20 ms; 1 ms has no limit. What is larger is split.
    */
   readonly loadBytesMax: number
+  /** Overdue messages that are delivered in a second at most; 0: no bound. */
+  readonly overdueRateMax: number
   /** Staged bytes that make the broker stop reading from sockets. */
   readonly stagingBytesMax: number
   /** Part of the commit log that is surely in memory. */
@@ -92,6 +96,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
   readonly #window: Window
   readonly #blocks = new LoadedBlocks()
   readonly #ahead = new FiredAhead()
+  readonly #overdue: Overdue
   readonly #firing: Firing
   readonly #loader: Loader
   readonly #materializer: Materializer
@@ -134,7 +139,10 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     this.#bulk = parts.bulk
     this.#places = parts.places
     this.#table = new PartitionTable(platform, this.#pool, options.directory)
-    this.#window = new Window(platform.clock.timeMs(), options.windowCountMax)
+    const overdue = new Overdue(platform.clock, options.overdueRateMax)
+    this.#overdue = overdue
+    const nowMs = platform.clock.timeMs()
+    this.#window = new Window(nowMs, options.windowCountMax, () => overdue.untilMs)
     this.#writer = new StagedWriter(platform, this.#table, this.#pool)
     const inMemory = { table: this.#table, window: this.#window, blocks: this.#blocks }
     const isLeft = (deliverTimeMs: number, timerId: number): boolean =>
@@ -145,17 +153,13 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
       memoryBytes: options.logMemoryBytes,
       firedMs: ladderSectionOf(parts.section).firedMs,
     })
-    const forDelivery = {
-      ...parts,
-      ...inMemory,
-      ahead: this.#ahead,
-      keep: (claim: Readonly<Claim>, at: { source: Buffer; position: number }) =>
-        this.#materializer.keep(waitingMessage(claim), at),
-    }
+    const keep: Keep = (claim, at) => this.#materializer.keep(waitingMessage(claim), at)
+    const forDelivery = { ...parts, ...inMemory, ahead: this.#ahead, overdue, keep }
     this.#firing = new Firing(forDelivery, () => this.#firePosition())
     this.#loader = new Loader({
       platform,
       ...inMemory,
+      overdue,
       removed: new Removed({ pending: removals, recovered, ahead: this.#ahead, isLeft }),
       bodyBytesMax: options.windowBytesMax,
       loadBytesMax: options.loadBytesMax,
@@ -245,6 +249,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
   /** After recovery: begins to load and fire. */
   start(): void {
     this.#isStarted = true
+    this.#overdue.begin()
     this.#store.onApplied(() => this.#keepUp())
     this.#loader.start()
     this.#firing.start()

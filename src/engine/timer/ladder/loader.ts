@@ -11,6 +11,7 @@ import type { Removed } from './removed.ts'
 import { mainLane } from './heavy-lanes.ts'
 import { LANE_UNKNOWN, laneOf } from './lane.ts'
 import type { LoadedBlocks } from './loaded-blocks.ts'
+import type { Overdue } from './overdue.ts'
 import type { Partition } from './partition.ts'
 import type { PartitionTable } from './partition-table.ts'
 import { rungs } from './rungs.ts'
@@ -31,6 +32,8 @@ const SPLIT_BYTES_PER_MS = 50_000
 const READ_BYTES = 1024 * 1024
 /** Part of the budget that only messages due within a second may use. */
 const RESERVE = 0.25
+/** Part of the budget that what is overdue may fill. */
+const OVERDUE_SHARE = 0.5
 /** A chunk of up to this part of the load budget is small: see `#loadSmall`. */
 const SMALL = 1 / 8
 /** Chunks that are looked into in one step. */
@@ -52,6 +55,7 @@ export class Loader {
   readonly #window: Window
   readonly #blocks: LoadedBlocks
   readonly #removed: Removed
+  readonly #overdue: Overdue
   readonly #bodyBytesMax: number
   readonly #loadBytesMax: number
   readonly #firedMs: () => number
@@ -75,6 +79,7 @@ export class Loader {
     window: Window
     blocks: LoadedBlocks
     removed: Removed
+    overdue: Overdue
     bodyBytesMax: number
     loadBytesMax: number
     /** The fire position: what is due up to there has fired. */
@@ -90,6 +95,7 @@ export class Loader {
     this.#window = parts.window
     this.#blocks = parts.blocks
     this.#removed = parts.removed
+    this.#overdue = parts.overdue
     this.#bodyBytesMax = parts.bodyBytesMax
     this.#loadBytesMax = parts.loadBytesMax
     this.#firedMs = parts.firedMs
@@ -148,10 +154,14 @@ export class Loader {
 
   /** One bounded piece of work for the earliest partition that needs it; returns the pause after it. */
   async #step(): Promise<number> {
+    this.#overdue.look()
     const nowMs = this.#platform.clock.timeMs()
     const candidates = this.#candidates(nowMs)
     if (await this.#loadSmall(candidates, nowMs)) return STEP_PAUSE_MS
+    // What is due later must not take the room that another waits for, unless that is overdue:
+    // it may take its time. Splits need no room.
     let isRoomAwaited = false
+    let isOverdueAwaited = false
     for (const partition of candidates) {
       const chunk = partition.nextChunk
       if (chunk === undefined) continue
@@ -160,15 +170,17 @@ export class Loader {
         await this.#guarded(partition, () => this.#split(partition, chunk))
         return STEP_PAUSE_MS
       }
-      if (isRoomAwaited || !this.#isTimeFor(partition, chunk, nowMs)) continue
+      const isOverdue = this.#isOverdue(chunk)
+      if (isRoomAwaited || (isOverdue && isOverdueAwaited)) continue
+      if (!this.#isTimeFor(partition, chunk, nowMs)) continue
       if (this.#hasRoom(chunk, nowMs)) {
         await this.#guarded(partition, () => this.#load(partition, chunk))
         return STEP_PAUSE_MS
       }
-      // What is due later must not take the room that this one waits for; splits need none.
-      isRoomAwaited = true
+      if (isOverdue) isOverdueAwaited = true
+      else isRoomAwaited = true
     }
-    return isRoomAwaited ? ROOM_PAUSE_MS : LOOK_MS
+    return isRoomAwaited || isOverdueAwaited ? ROOM_PAUSE_MS : LOOK_MS
   }
 
   /**
@@ -182,7 +194,7 @@ export class Loader {
     let peekCount = 0
     for (const partition of candidates) {
       for (const chunk of partition.chunks) {
-        if (!this.#isSmall(chunk) || !isSoon(chunk, nowMs)) continue
+        if (!this.#isSmall(chunk) || !isSoon(chunk, nowMs) || this.#isOverdue(chunk)) continue
         if (!this.#mainLanes.has(chunk)) {
           if (peekCount++ === PEEK_COUNT_MAX) return true
           await this.#guarded(partition, async () => {
@@ -195,6 +207,10 @@ export class Loader {
       }
     }
     return false
+  }
+
+  #isOverdue(chunk: Chunk): boolean {
+    return chunk.dueMinMs <= this.#overdue.untilMs
   }
 
   #isSmall(chunk: Chunk): boolean {
@@ -250,6 +266,9 @@ export class Loader {
 
   #hasRoom(chunk: Chunk, nowMs: number): boolean {
     if (this.#window.isFull) return false
+    if (this.#isOverdue(chunk)) {
+      return !this.#window.isHalfFull && this.#blocks.bytes < this.#bodyBytesMax * OVERDUE_SHARE
+    }
     const isNear = chunk.dueMinMs <= nowMs + NEAR_MS
     return this.#blocks.bytes < (isNear ? this.#nearLimit() : this.#farLimit())
   }

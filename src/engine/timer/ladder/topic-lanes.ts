@@ -1,5 +1,8 @@
+import { LANE_COUNT } from './lane.ts'
 import { NONE, type WindowEntries } from './window-entries.ts'
 
+/** What is overdue has one lane for all topics. */
+const OVERDUE = LANE_COUNT
 /** Bytes that a topic gets in one turn. */
 const QUANTUM_BYTES = 64 * 1024
 
@@ -52,10 +55,18 @@ class LateEntries {
   lastSlot = NONE
 }
 
+export interface Taken {
+  readonly count: number
+  /** Of these, so many were overdue. */
+  readonly overdueCount: number
+}
+
 export interface TakeLimits {
   readonly countMax: number
   /** Reached by the last one, which may be larger. */
   readonly bytesMax: number
+  /** Most overdue messages. */
+  readonly overdueCountMax: number
   /** Not by turns: always from the lane whose first message is due earliest. */
   readonly isEarliestFirst: boolean
 }
@@ -67,41 +78,60 @@ export interface TakeLimits {
  */
 export class TopicLanes {
   readonly #entries: WindowEntries
+  readonly #overdueUntilMs: () => number
   readonly #lanes = new Map<number, Lane>()
   /** Had its turn last: the one that follows is next. */
   #last: Lane | undefined
 
-  constructor(entries: WindowEntries) {
+  /** What is due by `overdueUntilMs` when it comes in is overdue: it keeps one order. */
+  constructor(entries: WindowEntries, overdueUntilMs: () => number) {
     this.#entries = entries
+    this.#overdueUntilMs = overdueUntilMs
   }
 
   get isEmpty(): boolean {
     return this.#last === undefined
   }
 
+  /** Something is due that is not overdue. */
+  get hasLive(): boolean {
+    return this.#lanes.size > (this.hasOverdue ? 1 : 0)
+  }
+
+  get hasOverdue(): boolean {
+    return this.#lanes.has(OVERDUE)
+  }
+
   /** Puts an entry that is in no chain behind all others of its topic. */
   append(slot: number): void {
     const entries = this.#entries
     entries.setNext(slot, NONE)
-    const number = entries.lane(slot)
+    const dueMs = entries.deliverTimeMs(slot)
+    const number = dueMs <= this.#overdueUntilMs() ? OVERDUE : entries.lane(slot)
     const lane = this.#lanes.get(number)
     if (lane === undefined) {
       this.#begin(number, slot)
       return
     }
-    const dueMs = entries.deliverTimeMs(slot)
     if (dueMs < entries.deliverTimeMs(lane.tail)) lane.addLate(slot, dueMs)
     entries.setNext(lane.tail, slot)
     lane.tail = slot
   }
 
-  /** Hands over what has its turn now and releases it; returns how many. `claim` gets each slot. */
-  take(limits: TakeLimits, claim: (slot: number) => void): number {
+  /** Hands over what has its turn now and releases it. `claim` gets each slot. */
+  take(limits: TakeLimits, claim: (slot: number) => void): Taken {
     let count = 0
     let bytes = 0
+    let overdueCount = 0
     while (this.#last !== undefined && count < limits.countMax && bytes < limits.bytesMax) {
       if (limits.isEarliestFirst && !this.#last.following.hasTurn) this.#turnToEarliest()
       const lane = this.#last.following
+      if (lane.number === OVERDUE && overdueCount === limits.overdueCountMax) {
+        if (this.#lanes.size === 1) break
+        lane.hasTurn = false
+        this.#last = lane
+        continue
+      }
       if (!lane.hasTurn) {
         lane.hasTurn = true
         lane.creditBytes += QUANTUM_BYTES
@@ -115,9 +145,10 @@ export class TopicLanes {
       lane.creditBytes -= sizeBytes
       bytes += sizeBytes
       count++
+      if (lane.number === OVERDUE) overdueCount++
       this.#shift(lane, claim)
     }
-    return count
+    return { count, overdueCount }
   }
 
   /** Nothing here is due before this: mostly the earliest deliver time. Infinity when empty. */

@@ -14,10 +14,21 @@ interface Taken {
 function take(
   window: Window,
   nowMs: number,
-  limits: { countMax?: number; bytesMax?: number; isEarliestFirst?: boolean } = {},
+  limits: {
+    countMax?: number
+    bytesMax?: number
+    isEarliestFirst?: boolean
+    overdueCountMax?: number
+  } = {},
 ): Taken[] {
   const taken: Taken[] = []
-  const all = { countMax: Infinity, bytesMax: Infinity, isEarliestFirst: false, ...limits }
+  const all = {
+    countMax: Infinity,
+    bytesMax: Infinity,
+    overdueCountMax: Infinity,
+    isEarliestFirst: false,
+    ...limits,
+  }
   window.takeDue(nowMs, all, slot => {
     const { entries } = window
     taken.push({
@@ -100,6 +111,25 @@ test('what is due earliest goes first where that is asked for', () => {
   }
   const taken = take(window, START_MS + 5_000, { isEarliestFirst: true })
   expect(idsOf(taken)).toEqual(Array.from({ length: 3_000 }, (_, id) => id))
+})
+
+test('what is overdue comes oldest first, as much as may, and what is live in between', () => {
+  const window = new Window(START_MS, 10_000, () => START_MS + 100)
+  for (let id = 0; id < 100; id++) {
+    add(window, { delayMs: 100 - id, timerId: id, lane: id % 5, sizeBytes: KIB })
+  }
+  add(window, { delayMs: 200, timerId: 500, lane: 3 })
+  const first = take(window, START_MS + 300, { overdueCountMax: 40 })
+  const overdue = first.filter(({ timerId }) => timerId < 500)
+  expect(overdue.map(({ timerId }) => timerId)).toEqual(
+    Array.from({ length: 40 }, (_, n) => 99 - n),
+  )
+  expect(first).toHaveLength(41)
+  expect(window.hasOverdue).toBe(true)
+  expect(window.nextDueMs()).toBe(Infinity)
+  expect(take(window, START_MS + 300, { overdueCountMax: 0 })).toEqual([])
+  expect(take(window, START_MS + 300)).toHaveLength(60)
+  expect(window.hasOverdue).toBe(false)
 })
 
 test('nothing is due before the bound that the fire position takes from here', () => {

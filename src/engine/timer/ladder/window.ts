@@ -1,4 +1,4 @@
-import { type TakeLimits, TopicLanes } from './topic-lanes.ts'
+import { type Taken, type TakeLimits, TopicLanes } from './topic-lanes.ts'
 import { NONE, WindowEntries, type WindowEntry } from './window-entries.ts'
 
 /** Width of the near part: one bucket a millisecond. A power of two. */
@@ -46,9 +46,10 @@ export class Window {
   /** No entry in a bucket or block is due before this. */
   #cursorMs: number
 
-  constructor(nowMs: number, countMax: number) {
+  /** `overdueUntilMs` tells what is overdue; without it nothing is. */
+  constructor(nowMs: number, countMax: number, overdueUntilMs: () => number = () => -Infinity) {
     this.#countMax = countMax
-    this.#lanes = new TopicLanes(this.#entries)
+    this.#lanes = new TopicLanes(this.#entries, overdueUntilMs)
     this.#cursorMs = nowMs
     this.#block = Math.floor(nowMs / NEAR_MS)
   }
@@ -65,6 +66,11 @@ export class Window {
   /** It takes only messages of topics that have little in it. */
   get isFull(): boolean {
     return this.count >= this.#countMax * (1 - RESERVE)
+  }
+
+  /** It takes what is not overdue. */
+  get isHalfFull(): boolean {
+    return this.count >= this.#countMax / 2
   }
 
   /** It takes no message, whatever its topic. */
@@ -90,9 +96,14 @@ export class Window {
     return this.#entries.oldestAt(IN_LOG)
   }
 
-  /** When there is something to take; Infinity when empty. */
+  /** When there is something to take, beside what is overdue; Infinity when there is nothing. */
   nextDueMs(): number {
-    return this.#lanes.isEmpty ? this.#nextWaitingMs() : this.#gatheredMs
+    return this.#lanes.hasLive ? this.#gatheredMs : this.#nextWaitingMs()
+  }
+
+  /** Something waits that is overdue. */
+  get hasOverdue(): boolean {
+    return this.#lanes.hasOverdue
   }
 
   /** No entry is due before this: mostly the earliest deliver time. Infinity when empty. */
@@ -102,9 +113,9 @@ export class Window {
 
   /**
    * Takes out entries due at `nowMs` or before: of each topic by deliver time and id, and the
-   * topics by turns. `claim` gets each slot, which is free after the call. Returns how many.
+   * topics by turns. `claim` gets each slot, which is free after the call.
    */
-  takeDue(nowMs: number, limits: TakeLimits, claim: (slot: number) => void): number {
+  takeDue(nowMs: number, limits: TakeLimits, claim: (slot: number) => void): Taken {
     if (nowMs < this.#gatheredMs) this.#ungather()
     for (;;) {
       const dueMs = this.#advance(nowMs)
