@@ -85,7 +85,7 @@ async function recoverEngine(parts: EngineParts): Promise<Engine> {
   const messageIndex = await openMessageIndex(parts)
   const timers = await TimerStores.create(platform, timerOptions(options, levelsMs), {
     store,
-    sink: new BrokerDueSink({ store, topics, groups, statistics, clock, storeHost }),
+    sink: new BrokerDueSink({ ...platform, store, topics, groups, statistics, storeHost }),
   })
   await store.recover(timerId => timers.notePublished(timerId))
   messageIndex?.start()

@@ -1,6 +1,6 @@
 import { BrokerError } from '../../src/core/base/index.ts'
 import type { BulkChange, ScheduleFilter } from '../../src/model/schedule/index.ts'
-import { isCancelled, type Send } from './ledger.ts'
+import { isCancelled, isUnseen, type Send } from './ledger.ts'
 import { type Simulation, TOPICS } from './simulation.ts'
 
 const HOUR_MS = 3_600_000
@@ -25,7 +25,7 @@ export async function cancelByFilter(sim: Simulation): Promise<void> {
     // Moved, or to be moved, at the same time: it may have gone out of the filter before.
     if (send.moves.mayBeDueMs.length > 0 || !known.has(send)) continue
     send.cancels.unansweredCount--
-    if (send.place === undefined && !isCancelled(send)) send.cancels.doneOffset = doneOffset
+    if (isUnseen(send) && !isCancelled(send)) send.cancels.doneOffset = doneOffset
   }
 }
 
@@ -78,7 +78,7 @@ function filterOf({ random, nowMs }: Simulation): ScheduleFilter {
 function meantBy({ ledger }: Simulation, filter: ScheduleFilter): readonly Send[] {
   const { topic, tag, fromMs = 0, toMs = Infinity } = filter
   return [...ledger.sends.values()].filter(send => {
-    if (send.kind !== 'timer' || send.place !== undefined || isCancelled(send)) return false
+    if (send.kind !== 'timer' || !isUnseen(send) || isCancelled(send)) return false
     if (topic !== undefined && send.topic !== topic) return false
     if (tag !== undefined && send.properties.get('TAGS') !== tag) return false
     const times = [send.deliverTimeMs, ...send.moves.mayBeDueMs]

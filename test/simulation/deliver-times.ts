@@ -6,6 +6,8 @@ const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
+/** How many timer messages have a late policy. */
+const LATE_CHANCE = 0.15
 
 /** Level delays of the setting. */
 export const LEVELS_MS: readonly number[] = [
@@ -31,8 +33,27 @@ export function levelWish(random: SeededRandom, topic: string, nowMs: number): W
   }
 }
 
-/** Any of the three properties of a timer message. A time that has come makes a plain one of it. */
+/**
+ * Any of the three properties of a timer message, some with a late policy. A time that has come
+ * makes a plain one of it.
+ */
 export function timerWish(
+  random: SeededRandom,
+  topic: string,
+  times: { readonly nowMs: number; readonly hotMs: number },
+): Wish {
+  const wish = plainTimerWish(random, topic, times)
+  if (wish.kind !== 'timer' || !random.chance(LATE_CHANCE)) return wish
+  const onLate = random.pick(['drop', 'deadLetter'] as const)
+  const lateAfterMs = random.pick([0, 20, SECOND_MS, MINUTE_MS, HOUR_MS])
+  const policy = [
+    [PROPERTY.ORRERY_ON_LATE, onLate],
+    [PROPERTY.ORRERY_LATE_AFTER_MS, String(lateAfterMs)],
+  ] as const
+  return { ...wish, delay: [...wish.delay, ...policy], late: { onLate, lateAfterMs } }
+}
+
+function plainTimerWish(
   random: SeededRandom,
   topic: string,
   times: { readonly nowMs: number; readonly hotMs: number },

@@ -1,4 +1,10 @@
-import { findProperty, PROPERTY, type Message } from '../../src/model/message/index.ts'
+import {
+  deadLetterTopic,
+  decodeRecallHandle,
+  findProperty,
+  type Message,
+  PROPERTY,
+} from '../../src/model/message/index.ts'
 import { Violation } from './violation.ts'
 
 export type SendKind = 'plain' | 'batch' | 'level' | 'timer' | 'retry' | 'dead-letter'
@@ -41,6 +47,15 @@ export interface Send {
   handle: string | undefined
   readonly cancels: Cancels
   readonly moves: Moves
+  /** What must become of it when it is late. */
+  readonly late: LatePolicy | undefined
+  /** Log offset of the record that it was dropped; Infinity: it was not. */
+  droppedOffset: number
+}
+
+export interface LatePolicy {
+  readonly onLate: 'drop' | 'deadLetter'
+  readonly lateAfterMs: number
 }
 
 /** What was asked of a message that waits. */
@@ -70,6 +85,11 @@ export function noMoves(): Moves {
 /** Before that time it must not be delivered. */
 export function earliestMs({ deliverTimeMs, moves }: Send): number {
   return Math.min(deliverTimeMs, ...moves.mayBeDueMs)
+}
+
+/** Nobody has seen it delivered, dropped or as a dead letter. */
+export function isUnseen({ place, droppedOffset }: Send): boolean {
+  return place === undefined && droppedOffset === Infinity
 }
 
 /** It must not be delivered any more. */
@@ -119,6 +139,10 @@ export class Ledger {
   readonly #isRoomy: boolean
   /** How often the order of two timer messages of a queue was judged. */
   orderCount = 0
+  /** Messages that were dropped because they were late. */
+  dropCount = 0
+  /** Messages that became dead letters because they were late. */
+  letterCount = 0
   /** Counts how often everything was read. */
   round = 0
   readonly #timerIds = new Map<string, Send>()
@@ -150,7 +174,7 @@ export class Ledger {
   waiting(): Send[] {
     return [...this.sends.values()].filter(send => {
       const isOpen = !isCancelled(send) && send.cancels.unansweredCount === 0
-      return send.isAcknowledged && send.place === undefined && isOpen
+      return send.isAcknowledged && isUnseen(send) && isOpen
     })
   }
 
@@ -184,6 +208,8 @@ export class Ledger {
       throw new Violation(10, `${at} was ${known.send.id} and is ${send.id} now`)
     }
     this.#checkOnce(send, at)
+    checkLate(send, message, at)
+    if (isLateLetter(message)) this.letterCount++
     checkNotCancelled(send, at)
     checkContent(send, message, at)
     checkTime(send, message, { at, latestTimeMs: this.latestTimeMs })
@@ -207,6 +233,24 @@ export class Ledger {
     send.place = place
   }
 
+  /** A reader got the record that a message was dropped. */
+  dropped(record: Message): void {
+    const key = record.properties.get(PROPERTY.UNIQ_KEY)
+    const at = `the drop at ${record.commitLogOffset}`
+    const send = [...this.sends.values()].find(candidate => uniqueKeyOf(candidate) === key)
+    if (send === undefined) throw new Violation(1, `${at} is of a message that nobody sent`)
+    if (send.droppedOffset === record.commitLogOffset || send.isDamaged) return
+    if (send.droppedOffset < Infinity) throw new Violation(3, `${at}: ${describe(send)}, again`)
+    this.#checkOnce(send, at)
+    checkNotCancelled(send, at)
+    const isLate = record.storeTimeMs - earliestMs(send) > (send.late?.lateAfterMs ?? Infinity)
+    if (send.late?.onLate !== 'drop' || !isLate) {
+      throw new Violation(1, `${at}: ${describe(send)} at ${record.storeTimeMs}`)
+    }
+    send.droppedOffset = record.commitLogOffset
+    this.dropCount++
+  }
+
   /** The clock goes back. */
   undate(): void {
     for (const { places } of this.queues.values()) {
@@ -224,6 +268,7 @@ export class Ledger {
         send.cancels.doneOffset = Infinity
         send.cancels.unansweredCount++
       }
+      if (send.droppedOffset >= logOffset) send.droppedOffset = Infinity
       if (send.place !== undefined && send.place.commitLogOffset >= logOffset) {
         send.place = undefined
         this.#timerIds.forEach((owner, key) => {
@@ -306,8 +351,11 @@ export function checkNotCancelled(send: Send, at: string): void {
 }
 
 function checkContent(send: Send, message: Message, at: string): void {
-  if (message.topic !== send.topic) throw new Violation(1, `${at}: ${send.id} in a wrong topic`)
-  if (send.queueId >= 0 && message.queueId !== send.queueId) {
+  const isLate = isLateLetter(message)
+  if (message.topic !== (isLate ? deadLetterTopic(send.topic) : send.topic)) {
+    throw new Violation(1, `${at}: ${send.id} in a wrong topic`)
+  }
+  if (!isLate && send.queueId >= 0 && message.queueId !== send.queueId) {
     throw new Violation(1, `${at}: ${describe(send)} is in a wrong queue`)
   }
   if (!message.body.equals(send.body)) throw new Violation(1, `${at}: the body of ${send.id}`)
@@ -319,6 +367,27 @@ function checkContent(send: Send, message: Message, at: string): void {
   if (message.properties.get(PROPERTY.UNIQ_KEY) === undefined) {
     throw new Violation(1, `${at}: ${send.id} has no unique key`)
   }
+}
+
+function isLateLetter(message: Message): boolean {
+  return message.properties.get(PROPERTY.ORRERY_DEAD_LETTER_REASON) === 'late'
+}
+
+/** It is where its policy wants it, by the broker's clock when it was delivered. */
+function checkLate(send: Send, message: Message, at: string): void {
+  if (send.droppedOffset < Infinity && !send.isDamaged) {
+    throw new Violation(3, `${at}: ${describe(send)} was dropped before`)
+  }
+  const isLetter = isLateLetter(message)
+  const { late, moves } = send
+  if (!isLetter && (late === undefined || moves.isPossible)) return
+  const isLate = message.storeTimeMs - earliestMs(send) > (late?.lateAfterMs ?? Infinity)
+  if (isLetter ? isLate && late?.onLate === 'deadLetter' : !isLate) return
+  throw new Violation(1, `${at}: ${describe(send)} is there at ${message.storeTimeMs}`)
+}
+
+function uniqueKeyOf({ handle }: Send): string | undefined {
+  return handle === undefined ? undefined : decodeRecallHandle(handle)?.uniqueKey
 }
 
 function checkTime(

@@ -1,7 +1,7 @@
 import { BrokerError } from '../../src/core/base/index.ts'
 import type { Page, ScheduledMessage, ScheduleFilter } from '../../src/model/schedule/index.ts'
 import { sendOfHandle } from './key-requests.ts'
-import { describe, isCancelled, type Send } from './ledger.ts'
+import { describe, isCancelled, isUnseen, type Send } from './ledger.ts'
 import { type Simulation, TOPICS } from './simulation.ts'
 import { Violation } from './violation.ts'
 
@@ -110,7 +110,7 @@ function checkComplete(listed: readonly ScheduledMessage[], must: readonly Send[
 /** The filter may mean fewer than all those in doubt, and more than those that must wait. */
 function checkCount(sim: Simulation, count: number, mustCount: number): void {
   const sends = [...sim.ledger.sends.values()]
-  const mayCount = sends.filter(send => isDoubtful(sim, send) || send.place === undefined).length
+  const mayCount = sends.filter(send => isDoubtful(sim, send) || isUnseen(send)).length
   if (count >= mustCount && count <= mayCount) return
   throw new Violation(4, `${count} are counted: ${mustCount} wait, and ${mayCount} may`)
 }
@@ -136,15 +136,15 @@ function mustWait(sim: Simulation, { filter, fromMs }: Meant): readonly Send[] {
  * that there was: it may be on its way.
  */
 function isDoubtful({ nowMs, ledger }: Simulation, send: Send): boolean {
-  if (send.handle === undefined) return send.deliverTimeMs > 0 && send.place === undefined
+  if (send.handle === undefined) return send.deliverTimeMs > 0 && isUnseen(send)
   const { cancels, moves } = send
   if (!send.isAcknowledged || send.isDamaged || cancels.unansweredCount > 0) return true
   return (
     moves.mayBeDueMs.length > 0 ||
-    (send.place === undefined && send.deliverTimeMs <= Math.max(nowMs, ledger.latestTimeMs))
+    (isUnseen(send) && send.deliverTimeMs <= Math.max(nowMs, ledger.latestTimeMs))
   )
 }
 
 function isGone(send: Send): boolean {
-  return isCancelled(send) || send.place !== undefined
+  return isCancelled(send) || !isUnseen(send)
 }

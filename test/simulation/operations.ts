@@ -6,6 +6,7 @@ import { cancelByFilter, shiftByFilter } from './bulk.ts'
 import { cancelByKey, moveByKey, replace, replaceMany } from './keys.ts'
 import { LEVELS_MS, levelWish, timerWish, timerWishAt } from './deliver-times.ts'
 import {
+  isUnseen,
   checkNotBefore,
   checkNotCancelled,
   noCancels,
@@ -222,6 +223,8 @@ function sentBack(sim: Simulation, place: Place, delayLevel: number): Send {
     handle: undefined,
     cancels: noCancels(),
     moves: noMoves(),
+    late: undefined,
+    droppedOffset: Infinity,
   }
 }
 
@@ -297,7 +300,7 @@ function askToCancel(sim: Simulation, send: Send): void {
     if (result !== 'cancelled') return
     cancels.doneOffset = Math.min(cancels.doneOffset, process.engine.store.endOffset)
     // A reader may have seen it before.
-    if (send.place !== undefined) checkNotCancelled(send, 'already')
+    if (!isUnseen(send)) checkNotCancelled(send, 'already')
   }
   const refused = (error: unknown): void => {
     if (!(error instanceof BrokerError)) throw error

@@ -1,6 +1,6 @@
 import { checkAllDelivered, checkNothingLeft } from './checks.ts'
 import { operate, operateAs } from './operations.ts'
-import { isCancelled, type Send } from './ledger.ts'
+import { isCancelled, isUnseen, type Send } from './ledger.ts'
 import type { Bug } from './setting.ts'
 import { Simulation, TOPICS } from './simulation.ts'
 import { Violation } from './violation.ts'
@@ -57,6 +57,8 @@ export async function playSeed(request: SeedRequest): Promise<SeedResult> {
   const { world, totals } = simulation
   totals.add('restarts', simulation.restartCount)
   totals.add('orders judged', simulation.ledger.orderCount)
+  totals.add('late dropped', simulation.ledger.dropCount)
+  totals.add('late dead letters', simulation.ledger.letterCount)
   return {
     seed: request.seed,
     trace: world.trace,
@@ -129,7 +131,7 @@ function nextStepMs({ nowMs, ledger }: Simulation, waiting: readonly Send[]): nu
   if (isOverdue) return HOUR_MS
   // Also what nobody was told of may be there.
   const sends = [...ledger.sends.values()]
-  const unseen = sends.filter(send => send.place === undefined && !isCancelled(send))
+  const unseen = sends.filter(send => isUnseen(send) && !isCancelled(send))
   const all = unseen.flatMap(({ deliverTimeMs, moves }) => [deliverTimeMs, ...moves.mayBeDueMs])
   const dues = all.filter(dueMs => dueMs > nowMs)
   const sorted = dues.toSorted((a, b) => a - b)

@@ -5,6 +5,7 @@ import {
   recordQueueOffset,
   recordSize,
   SCHEDULE_TOPIC,
+  TIMER_DROP_QUEUE,
   TIMER_TOPIC,
 } from '../../src/model/message/index.ts'
 import type { Ledger } from './ledger.ts'
@@ -66,13 +67,12 @@ export class Reader {
   /** Reads what it could not read before. */
   catchUp(topics: Iterable<string>): void {
     for (const topic of topics) {
-      if (isInternal(topic)) continue
       for (const queue of this.#parts.store.queuesOf(topic)) this.#look(queue)
     }
   }
 
   #look(queue: ConsumeQueue): void {
-    if (this.#isClosed || isInternal(queue.topic) || this.#reading.has(queue)) return
+    if (this.#isClosed || isInternal(queue) || this.#reading.has(queue)) return
     try {
       this.#read(queue)
     } catch (error) {
@@ -121,6 +121,7 @@ export class Reader {
     ledger.nowMs = nowMs()
     ledger.latestTimeMs = Math.max(ledger.latestTimeMs, ledger.nowMs)
     this.#nexts.set(queue, read.nextOffset)
+    const isDrop = queue.topic === TIMER_TOPIC
     let position = 0
     while (position < read.bytes.length) {
       const check = checkRecord(read.bytes, position, read.bytes.length)
@@ -132,7 +133,8 @@ export class Reader {
       // The checksum of the record, which is its last property.
       const seal = read.bytes.toString('latin1', end - SEAL_BYTES, end)
       const queueOffset = recordQueueOffset(read.bytes, position)
-      if (!ledger.isSeenAgain(queue, queueOffset, seal)) {
+      if (isDrop) ledger.dropped(decodeRecord(read.bytes, position))
+      else if (!ledger.isSeenAgain(queue, queueOffset, seal)) {
         ledger.seen(decodeRecord(read.bytes, position), seal)
       }
       position = end
@@ -148,6 +150,7 @@ export class Reader {
   }
 }
 
-function isInternal(topic: string): boolean {
-  return topic === SCHEDULE_TOPIC || topic === TIMER_TOPIC
+/** Not for readers, but for the records of what was dropped. */
+function isInternal({ topic, queueId }: ConsumeQueue): boolean {
+  return topic === SCHEDULE_TOPIC || (topic === TIMER_TOPIC && queueId !== TIMER_DROP_QUEUE)
 }

@@ -12,6 +12,7 @@ import type { NewMessage } from '../../src/model/schedule/index.ts'
 import type { Engine } from '../../src/server/index.ts'
 import { uniqueKeyOf } from './key-requests.ts'
 import {
+  type LatePolicy,
   type Ledger,
   noCancels,
   noMoves,
@@ -32,6 +33,7 @@ export interface Wish {
   readonly delay: readonly (readonly [string, string])[]
   /** Earliest permitted time of delivery; 0 for a plain message. */
   readonly deliverTimeMs: number
+  readonly late?: LatePolicy
 }
 
 export interface SenderParts {
@@ -161,6 +163,8 @@ export class Sender {
       handle: undefined,
       cancels: noCancels(),
       moves: noMoves(),
+      late: wish.late,
+      droppedOffset: Infinity,
     }
   }
 

@@ -85,6 +85,17 @@ export const errorSpecs = {
     remotingCode: 604,
     retryable: false,
   },
+  LATE_POLICY_INVALID: {
+    message:
+      'the late policy is incomplete or out of range; give ORRERY_ON_LATE and ORRERY_LATE_AFTER_MS',
+    remotingCode: 13,
+    retryable: false,
+  },
+  LATE_POLICY_NOT_FOR_LEVELS: {
+    message: 'a message with a delay level takes no late policy; use a deliver time or a delay',
+    remotingCode: 13,
+    retryable: false,
+  },
   LISTEN_FAILED: {
     message: 'the broker cannot listen on this address; check the host and the rights to the port',
     remotingCode: 1,

@@ -12,8 +12,8 @@ const NAME_END = '\u0001'
 const PAIR_END = '\u0002'
 const UNIQUE_KEY = PROPERTY.UNIQ_KEY + NAME_END
 
-/** Room for what is added when the message is published: `ORRERY_TIMER_ID` and its value. */
-const RESERVED_BYTES = 64
+/** Room for what is added when the message is published: `ORRERY_TIMER_ID`, or what a dead letter says. */
+const RESERVED_BYTES = 256
 const SIZE_MAX_BYTES = PROPERTIES_SIZE_MAX_BYTES - CRC_PROPERTY_SIZE_BYTES - RESERVED_BYTES
 const UTF8_BYTES_MAX = 3
 

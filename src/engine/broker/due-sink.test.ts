@@ -41,8 +41,9 @@ async function heldRecord(client: WireClient, topic: string, queueId: string): P
 
 function sinkOf(world: RemotingWorld, store: DueStore = world.store): BrokerDueSink {
   const { topics, groups, statistics } = world.broker
-  const { clock } = world.world.platform
-  return new BrokerDueSink({ store, topics, groups, statistics, clock, storeHost: STORE_HOST })
+  const { clock, timers, log } = world.world.platform
+  const parts = { store, topics, groups, statistics, clock, timers, log }
+  return new BrokerDueSink({ ...parts, storeHost: STORE_HOST })
 }
 
 async function published(world: RemotingWorld, client: WireClient, queueId: string) {

@@ -1,7 +1,8 @@
 import { BrokerError } from '../../core/base/index.ts'
-import type { Clock } from '../../core/platform/index.ts'
+import type { Clock, Log, Timers } from '../../core/platform/index.ts'
 import {
   appendProperty,
+  deadLetterTopic,
   findProperty,
   groupOfTopic,
   isReservedForSending,
@@ -17,18 +18,28 @@ import {
   recordSysFlag,
   removeProperties,
   tagsCodeOf,
+  TIMER_DROP_QUEUE,
+  TIMER_TOPIC,
   type RecordDraft,
 } from '../../model/message/index.ts'
+import { onLateOf } from '../../model/schedule/index.ts'
 import { PERM_WRITE } from '../../model/wire/index.ts'
 import type { DueOutcome, DueSink } from '../timer/index.ts'
 import type { GroupTable } from './groups.ts'
 import type { ConsumeQueue } from '../store/index.ts'
+import { dropRecord, LateReport } from './late-messages.ts'
 import type { Statistics } from './statistics.ts'
 import type { Topic, TopicTable } from './topics.ts'
 
 /** Queues of a target topic that has vanished since the message was accepted. */
 const WISHED_QUEUE_COUNT = 4
-const PUBLISHED: readonly string[] = [PROPERTY.ORRERY_TIMER_ID, PROPERTY.ORRERY_REPLACES]
+const PUBLISHED: readonly string[] = [
+  PROPERTY.ORRERY_TIMER_ID,
+  PROPERTY.ORRERY_REPLACES,
+  PROPERTY.ORRERY_ON_LATE,
+  PROPERTY.ORRERY_LATE_AFTER_MS,
+  PROPERTY.ORRERY_DEAD_LETTER_REASON,
+]
 const NOTHING = Buffer.alloc(0)
 
 /** What due messages are written to. */
@@ -44,18 +55,25 @@ export interface DueSinkParts {
   readonly groups: GroupTable
   readonly statistics: Statistics
   readonly clock: Clock
+  readonly timers: Timers
+  readonly log: Log
   /** As in `PutOptions`. */
   readonly storeHost: Buffer
 }
 
-/** Publishes due messages: a copy of the accept record under its real topic and queue. */
+/**
+ * Publishes due messages: a copy of the accept record under its real topic and queue. One that is
+ * too late by its own policy is dropped, or becomes a dead letter of its topic.
+ */
 export class BrokerDueSink implements DueSink {
   readonly #parts: DueSinkParts
   readonly #draft: RecordDraft
+  readonly #late: LateReport
 
   constructor(parts: DueSinkParts) {
     this.#parts = parts
     const { storeHost } = parts
+    this.#late = new LateReport(parts)
     this.#draft = {
       topic: NOTHING,
       queueId: 0,
@@ -76,7 +94,11 @@ export class BrokerDueSink implements DueSink {
   deliver(source: Buffer, position: number, timerId: number): DueOutcome {
     const { store, statistics, clock } = this.#parts
     const accepted = recordProperties(source, position)
-    const topic = this.#target(findProperty(accepted, PROPERTY.REAL_TOPIC) ?? '')
+    const onLate = onLateOf(accepted, clock.timeMs())
+    if (onLate === 'drop') return this.#drop(accepted, timerId)
+    const isDeadLetter = onLate === 'deadLetter'
+    const realTopic = findProperty(accepted, PROPERTY.REAL_TOPIC) ?? ''
+    const topic = this.#target(isDeadLetter ? lateTopicOf(realTopic) : realTopic)
     if (topic === undefined) return 'refused'
     const queueId = realQueueId(findProperty(accepted, PROPERTY.REAL_QID), topic)
     const draft = this.#draft
@@ -93,6 +115,7 @@ export class BrokerDueSink implements DueSink {
     // A message that was published once and sent back carries the id of that earlier time.
     const kept = removeProperties(accepted, PUBLISHED)
     draft.properties = appendProperty(kept, PROPERTY.ORRERY_TIMER_ID, String(timerId))
+    if (isDeadLetter) draft.properties = deadLetterProperties(draft.properties, realTopic)
     const tagsCode = tagsCodeOf(findProperty(accepted, PROPERTY.TAGS))
     const queue = (topic.queues[queueId] ??= store.queue(topic.name, queueId))
     try {
@@ -105,6 +128,24 @@ export class BrokerDueSink implements DueSink {
       draft.bornHost = draft.storeHost
     }
     statistics.countPut(topic.name, 1, draft.bodyEnd - draft.bodyStart)
+    if (isDeadLetter) {
+      this.#late.count('deadLetter')
+      statistics.broker.lateDeadLetterCount++
+    }
+    return 'appended'
+  }
+
+  #drop(accepted: string, timerId: number): DueOutcome {
+    const { store, statistics, clock, storeHost } = this.#parts
+    const nowMs = clock.timeMs()
+    const draft = dropRecord(accepted, timerId, { storeHost, nowMs })
+    try {
+      store.appendDue(draft, store.queue(TIMER_TOPIC, TIMER_DROP_QUEUE), 0, nowMs)
+    } catch (error) {
+      return outcomeOf(error)
+    }
+    this.#late.count('drop')
+    statistics.broker.lateDroppedCount++
     return 'appended'
   }
 
@@ -129,6 +170,17 @@ export class BrokerDueSink implements DueSink {
       throw error
     }
   }
+}
+
+/** Where the dead letters of a topic are; those of a retry topic are its group's. */
+function lateTopicOf(realTopic: string): string {
+  return deadLetterTopic(groupOfTopic(realTopic) ?? realTopic)
+}
+
+function deadLetterProperties(properties: string, realTopic: string): string {
+  const kept = removeProperties(properties, [PROPERTY.DLQ_ORIGIN_TOPIC])
+  const origin = appendProperty(kept, PROPERTY.DLQ_ORIGIN_TOPIC, realTopic)
+  return appendProperty(origin, PROPERTY.ORRERY_DEAD_LETTER_REASON, 'late')
 }
 
 /** The queue chosen at accept, or another one when the topic has fewer now. */

@@ -7,6 +7,8 @@ type Kind =
   | 'uniqueKey'
   | 'tags'
   | 'delay'
+  /** What to do when it is late. */
+  | 'late'
   /** A broker has resolved the delay already. */
   | 'resolved'
   /** Marks a half message when it is `true`. */
@@ -24,6 +26,8 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   [PROPERTY.TIMER_DELAY_SEC, 'delay'],
   [PROPERTY.TIMER_DELAY_MS, 'delay'],
   [PROPERTY.TIMER_DELIVER_MS, 'delay'],
+  [PROPERTY.ORRERY_ON_LATE, 'late'],
+  [PROPERTY.ORRERY_LATE_AFTER_MS, 'late'],
   [PROPERTY.TIMER_OUT_MS, 'resolved'],
   [PROPERTY.TRAN_MSG, 'half'],
   [PROPERTY.TIMER_DEL_UNIQKEY, 'deletion'],
@@ -35,6 +39,7 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   [PROPERTY.ORRERY_CANCELS, 'ours'],
   [PROPERTY.ORRERY_REPLACES, 'ours'],
   [PROPERTY.ORRERY_FIRST, 'ours'],
+  [PROPERTY.ORRERY_DEAD_LETTER_REASON, 'ours'],
   [PROPERTY.REAL_TOPIC, 'ours'],
   [PROPERTY.REAL_QID, 'ours'],
   [PROPERTY.MSG_REGION, 'ours'],
@@ -60,6 +65,8 @@ export class PropertyScan {
   delays = ''
   /** One of them asks for a delay. */
   hasDelay = false
+  /** The pairs of its late policy; empty when it has none. */
+  latePolicy = ''
   isHalf = false
   isDeletion = false
   ownKey: string | undefined = undefined
@@ -72,6 +79,7 @@ export class PropertyScan {
     this.tags = undefined
     this.delays = ''
     this.hasDelay = false
+    this.latePolicy = ''
     this.isHalf = false
     this.isDeletion = false
     this.ownKey = undefined
@@ -98,6 +106,10 @@ export class PropertyScan {
     if (kind === 'delay' || kind === 'resolved') {
       this.delays += properties.slice(start, end) + PAIR_END
       this.hasDelay ||= kind === 'delay'
+      return
+    }
+    if (kind === 'late') {
+      this.latePolicy += properties.slice(start, end) + PAIR_END
       return
     }
     if (nameEnd + 1 === end) return

@@ -15,7 +15,12 @@ import {
   UniqueKeys,
   type RecordDraft,
 } from '../../model/message/index.ts'
-import { resolveDelay, type DelayDecision, type DelayLimits } from '../../model/schedule/index.ts'
+import {
+  checkLatePolicy,
+  resolveDelay,
+  type DelayDecision,
+  type DelayLimits,
+} from '../../model/schedule/index.ts'
 import { PERM_WRITE } from '../../model/wire/index.ts'
 import type { ConsumeQueue } from '../store/index.ts'
 import {
@@ -135,6 +140,7 @@ export class MessagePut {
    *
    * Errors: TOPIC_NAME_INVALID, TOPIC_NOT_FOUND, TOPIC_NOT_WRITABLE, TOPIC_RESERVED,
    * TOO_MANY_TOPICS, QUEUE_OUT_OF_RANGE, GROUP_NOT_FOUND (retry topics), NOT_SUPPORTED,
+   * LATE_POLICY_INVALID, LATE_POLICY_NOT_FOR_LEVELS,
    * MESSAGE_TOO_LARGE, PROPERTIES_TOO_LARGE, those of a delay, those of `Store.append`.
    */
   put(request: PutRequest, outcome: PutOutcome): 'put' | 'keyed' {
@@ -151,6 +157,7 @@ export class MessagePut {
     } else {
       if (scan.ownKey !== undefined) return 'keyed'
       topic = this.#writableTopic(request)
+      if (scan.latePolicy !== '') checkLatePolicy(scan.latePolicy, scan.delays)
     }
     const draft = this.#draft
     fill(draft, request)

@@ -15,6 +15,9 @@ export interface Counters {
   getBytes: number
   /** Messages that consumers sent back for another try. */
   sentBackCount: number
+  /** Messages that were too late by their own policy. */
+  lateDroppedCount: number
+  lateDeadLetterCount: number
   /** Pulls that found messages, and pulls that found none. */
   getFoundCount: number
   getMissCount: number
@@ -132,6 +135,8 @@ function noCounts(): Counters {
     getCount: 0,
     getBytes: 0,
     sentBackCount: 0,
+    lateDroppedCount: 0,
+    lateDeadLetterCount: 0,
     getFoundCount: 0,
     getMissCount: 0,
   }

@@ -29,7 +29,7 @@ export function systemTopics(options: {
   const { brokerName, clusterName, autoCreate, defaultQueueCount, levelCount } = options
   const topics = new Map<string, TopicSettings>([
     [SCHEDULE_TOPIC, plainTopic(levelCount)],
-    [TIMER_TOPIC, plainTopic(3)],
+    [TIMER_TOPIC, plainTopic(5)],
     [APACHE_TIMER_TOPIC, plainTopic(1)],
     [TRANSACTION_HALF_TOPIC, plainTopic(1)],
     [TRANSACTION_OP_TOPIC, plainTopic(1)],

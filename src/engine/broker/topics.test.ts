@@ -7,7 +7,7 @@ import { TOPIC_COUNT_MAX } from './topics.ts'
 test('a new table has the topics of the system', async () => {
   const topics = await openTopics(await configWorld())
   expect(topics.get(SCHEDULE_TOPIC)).toMatchObject({ writeQueueCount: 18, perm: 6 })
-  expect(topics.get(TIMER_TOPIC)).toMatchObject({ writeQueueCount: 3 })
+  expect(topics.get(TIMER_TOPIC)).toMatchObject({ writeQueueCount: 5 })
   expect(topics.get('TBW102')).toMatchObject({ readQueueCount: 8, writeQueueCount: 8, perm: 7 })
   expect(topics.get('DefaultCluster')).toMatchObject({ writeQueueCount: 16, perm: 7 })
   expect(topics.get('broker-a')).toMatchObject({ writeQueueCount: 1, perm: 7 })

@@ -77,6 +77,11 @@ export const PROPERTY = {
   ORRERY_REPLACES: 'ORRERY_REPLACES',
   /** Of a message that was moved: its first timer id and its first deliver time, by a blank. */
   ORRERY_FIRST: 'ORRERY_FIRST',
+  /** Late policy: `deliver`, `drop` or `deadLetter`, and when it applies, behind the deliver time. */
+  ORRERY_ON_LATE: 'ORRERY_ON_LATE',
+  ORRERY_LATE_AFTER_MS: 'ORRERY_LATE_AFTER_MS',
+  /** Of a dead letter: why it is one. `late`: too late by its own policy. */
+  ORRERY_DEAD_LETTER_REASON: 'ORRERY_DEAD_LETTER_REASON',
   /** The caller's own key of a waiting message, which no other message of its topic has. */
   ORRERY_KEY: 'ORRERY_KEY',
   /** Of a send with an own key: `always`, as without it, or `absent`. */

@@ -6,7 +6,8 @@ export const SCHEDULE_TOPIC = 'SCHEDULE_TOPIC_XXXX'
 export const TIMER_TOPIC = 'rmq_sys_orrery_timer'
 /**
  * Its queues: of accept records, of records that cancel one, of accept records with another deliver
- * time that replace one, and of accept records of messages with an own key, which may replace one.
+ * time that replace one, and of accept records of messages with an own key, which may replace one;
+ * of changes by filter, and of records that one was dropped because it was too late.
  */
 export const TIMER_ACCEPT_QUEUE = 0
 export const TIMER_CANCEL_QUEUE = 1
@@ -14,6 +15,7 @@ export const TIMER_MOVE_QUEUE = 2
 export const TIMER_KEY_QUEUE = 3
 /** Of changes by filter. */
 export const TIMER_BULK_QUEUE = 4
+export const TIMER_DROP_QUEUE = 5
 /** Where an Apache broker and our wheel keep messages with a deliver time. */
 export const APACHE_TIMER_TOPIC = 'rmq_sys_wheel_timer'
 export const TRANSACTION_HALF_TOPIC = 'RMQ_SYS_TRANS_HALF_TOPIC'

@@ -11,6 +11,7 @@ export {
   type DelayLimits,
   resolveDelay,
 } from './deliver-time.ts'
+export { checkLatePolicy, type OnLate, onLateOf } from './late-policy.ts'
 export { parseDuration } from './durations.ts'
 export {
   asksForProperties,

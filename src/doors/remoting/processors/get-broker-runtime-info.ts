@@ -88,6 +88,8 @@ function messageEntries({ statistics }: DoorContext): readonly Entry[] {
     ['putMessageSizeTotal', String(broker.putBytes)],
     ['putMessageAverageSize', averageBytes.toFixed(1)],
     ['orrerySentBackMessages', String(broker.sentBackCount)],
+    ['orreryLateDroppedMessages', String(broker.lateDroppedCount)],
+    ['orreryLateDeadLetterMessages', String(broker.lateDeadLetterCount)],
   ]
 }
 

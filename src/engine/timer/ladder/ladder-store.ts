@@ -7,6 +7,7 @@ import {
   TIMER_ACCEPT_QUEUE,
   TIMER_BULK_QUEUE,
   TIMER_CANCEL_QUEUE,
+  TIMER_DROP_QUEUE,
   TIMER_MOVE_QUEUE,
 } from '../../../model/message/index.ts'
 import type {
@@ -81,6 +82,20 @@ export interface MessagePlaces {
   keyed(topic: string, key: string, ref: TimerRef): void
 }
 
+interface LadderParts {
+  readonly platform: Platform
+  readonly options: LadderOptions
+  readonly store: Store
+  readonly publisher: Publisher
+  readonly parked: ParkedStore
+  readonly fired: FiredIds
+  readonly removals: PendingRemovals
+  readonly recovered: RecoveredRemovals
+  readonly bulk: BulkChanges
+  readonly places: MessagePlaces
+  readonly section: unknown
+}
+
 /**
  * The ladder: any deliver time, from a millisecond to years. Messages wait whole in partitions by
  * due time, coarse for far times and fine for near ones, and come to memory shortly before they
@@ -116,19 +131,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
   #isStopped = false
   #carryingOut: Promise<void> | undefined
 
-  constructor(parts: {
-    platform: Platform
-    options: LadderOptions
-    store: Store
-    publisher: Publisher
-    parked: ParkedStore
-    fired: FiredIds
-    removals: PendingRemovals
-    recovered: RecoveredRemovals
-    bulk: BulkChanges
-    places: MessagePlaces
-    section: unknown
-  }) {
+  constructor(parts: LadderParts) {
     const { platform, options, store, parked, removals, recovered } = parts
     this.#platform = platform
     this.#options = options
@@ -296,6 +299,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
 
   apply(record: AppliedRecord): void {
     const { queueId } = record.queue
+    if (queueId === TIMER_DROP_QUEUE) return
     if (queueId === TIMER_ACCEPT_QUEUE) {
       this.#applyAccept(record, record.tagsCode)
       return
