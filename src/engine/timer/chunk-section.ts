@@ -13,6 +13,8 @@ export interface ChunkSection {
   readonly doneCount: number
   /** Messages behind that position that are marked as cancelled or moved. */
   readonly removedCount: number
+  /** Least timer id; 0 when it is not known, in a chunk of an older build. */
+  readonly timerIdMin: number
 }
 
 /** Errors: STORE_DAMAGED. */
@@ -26,5 +28,6 @@ export function chunkSectionOf(fields: ManifestFields): ChunkSection {
     doneBytes: fields.count('doneBytes'),
     doneCount: fields.count('doneCount'),
     removedCount: fields.count('removedCount'),
+    timerIdMin: fields.has('timerIdMin') ? fields.count('timerIdMin') : 0,
   }
 }

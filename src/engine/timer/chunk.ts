@@ -59,6 +59,7 @@ export class Chunk {
   #count: number
   #dueMinMs: number
   #dueMaxMs: number
+  #timerIdMin: number
   /** Delivered, or moved on by a split, up to here. */
   #doneBytes: number
   #doneCount: number
@@ -81,6 +82,7 @@ export class Chunk {
     this.#count = section.count
     this.#dueMinMs = section.dueMinMs
     this.#dueMaxMs = section.dueMaxMs
+    this.#timerIdMin = section.timerIdMin
     this.#doneBytes = section.doneBytes
     this.#doneCount = section.doneCount
     this.#takenBytes = section.doneBytes
@@ -106,6 +108,7 @@ export class Chunk {
       doneBytes: CHUNK_HEADER_BYTES,
       doneCount: 0,
       removedCount: 0,
+      timerIdMin: Infinity,
     })
   }
 
@@ -151,6 +154,11 @@ export class Chunk {
 
   get dueMaxMs(): number {
     return this.#dueMaxMs
+  }
+
+  /** Of chunks due at one time, the one with the least id was accepted first. */
+  get timerIdMin(): number {
+    return this.#timerIdMin
   }
 
   get sizeBytes(): number {
@@ -203,6 +211,11 @@ export class Chunk {
     let bytes = 0
     for (const part of this.#parts) if (part.liveCount > 0) bytes += part.blockBytes
     return bytes
+  }
+
+  /** Nothing of it was ever loaded, or moved on. */
+  get isUntouched(): boolean {
+    return this.#takenBytes === CHUNK_HEADER_BYTES
   }
 
   /** Some of it is in the window: the rest must go there too, not to finer partitions. */
@@ -330,6 +343,7 @@ export class Chunk {
     this.#count++
     if (header.deliverTimeMs < this.#dueMinMs) this.#dueMinMs = header.deliverTimeMs
     if (header.deliverTimeMs > this.#dueMaxMs) this.#dueMaxMs = header.deliverTimeMs
+    if (header.timerId < this.#timerIdMin) this.#timerIdMin = header.timerId
     this.#index?.add(header.timerId, place, this.file.sizeBytes)
   }
 
@@ -343,6 +357,7 @@ export class Chunk {
       doneBytes: this.#doneBytes,
       doneCount: this.#doneCount,
       removedCount: this.#removedCount,
+      timerIdMin: this.#timerIdMin,
     }
   }
 }

@@ -52,6 +52,7 @@ describe('docs/formats/timer-chunk.md', () => {
       doneBytes: CHUNK_HEADER_BYTES,
       doneCount: 0,
       removedCount: 0,
+      timerIdMin: 12_345,
     }
     const place = { path: '/data/a', section }
     const chunk = await world.finish(Chunk.load(world.platform, new PagePool(), place))

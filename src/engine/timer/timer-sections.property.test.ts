@@ -16,6 +16,7 @@ const CHUNK = {
   doneBytes: 32,
   doneCount: 0,
   removedCount: 1,
+  timerIdMin: 12,
 }
 
 /** Each section with its reader and a value as the broker writes it. */
@@ -27,7 +28,14 @@ const SECTIONS: Readonly<Record<string, { of: (section: unknown) => unknown; sho
       firedMs: 1_799_999_999_999,
       firedAhead: [12, 345],
       nextChunkNumber: 6,
-      partitions: [{ rung: '1min', startMs: 1_800_000_000_000, isSplit: false, chunks: [CHUNK] }],
+      partitions: [
+        {
+          rung: '1min',
+          startMs: 1_800_000_000_000,
+          isSplit: false,
+          chunks: [{ ...CHUNK, file: '1h/1799997600000-5' }],
+        },
+      ],
     },
   },
   parked: {
@@ -89,4 +97,11 @@ describe.each(Object.entries(SECTIONS))('the section %s', (name, { of, shown }) 
       }),
     )
   })
+})
+
+test('a chunk of an older build lies under the name of its partition', () => {
+  const { timerIdMin: _, ...older } = CHUNK
+  const partition = { rung: '1min', startMs: 60_000, isSplit: false, chunks: [older] }
+  const { partitions } = ladderSectionOf({ ...SECTIONS['ladder']?.shown, partitions: [partition] })
+  expect(partitions[0]?.chunks).toEqual([{ ...older, file: '1min/60000-5', timerIdMin: 0 }])
 })

@@ -49,6 +49,7 @@ export class ChunkCheck {
   #removedCount = 0
   #dueMinMs = Infinity
   #dueMaxMs = -Infinity
+  #timerIdMin = Infinity
   /** Some messages could not be counted. */
   #isDamaged = false
   #isDoneSeen = false
@@ -155,6 +156,7 @@ export class ChunkCheck {
     else if (timerMark(block, at) !== 'waits') this.#removedCount++
     this.#dueMinMs = Math.min(this.#dueMinMs, deliverTimeMs)
     this.#dueMaxMs = Math.max(this.#dueMaxMs, deliverTimeMs)
+    this.#timerIdMin = Math.min(this.#timerIdMin, timerIdOf(block, at))
     const header = [position, position + TIMER_HEADER_BYTES] as const
     if (!isMarkSound(block, at)) {
       const mark = [timerMarkPosition(position), timerRecordStart(position)] as const
@@ -192,6 +194,8 @@ export class ChunkCheck {
     else if (!isParked && this.#doneCount !== section.doneCount) wrong.push('doneCount')
     if (this.count > 0 && this.#dueMinMs !== section.dueMinMs) wrong.push('dueMinMs')
     if (this.count > 0 && this.#dueMaxMs !== section.dueMaxMs) wrong.push('dueMaxMs')
+    const isIdKnown = this.count > 0 && section.timerIdMin > 0
+    if (isIdKnown && this.#timerIdMin !== section.timerIdMin) wrong.push('timerIdMin')
     const isCounted = this.#all.isClean && !isParked
     if (isCounted && this.#removedCount !== section.removedCount) {
       // After a crash marks may be older than the count: it serves statistics only.

@@ -11,7 +11,7 @@ export function chunksOf(directory: string, manifest: Manifest | undefined): rea
     const { rung, startMs } = partition
     const widthMs = rungNamed(rung)?.widthMs ?? 0
     for (const section of partition.chunks) {
-      const path = `${directory}/orrery/ladder/${rung}/${startMs}-${section.number}`
+      const path = `${directory}/orrery/ladder/${section.file}`
       places.push({ path, section, partition: { startMs, endMs: startMs + widthMs } })
     }
   }

@@ -15,7 +15,12 @@ export interface PartitionSection {
   readonly rung: string
   readonly startMs: number
   readonly isSplit: boolean
-  readonly chunks: readonly ChunkSection[]
+  readonly chunks: readonly LadderChunkSection[]
+}
+
+export interface LadderChunkSection extends ChunkSection {
+  /** Path in the folder of the ladder: of the partition that the chunk was made for. */
+  readonly file: string
 }
 
 const NEW_LADDER: LadderSection = {
@@ -38,10 +43,23 @@ export function ladderSectionOf(section: unknown): LadderSection {
 }
 
 function partitionSectionOf(fields: ManifestFields): PartitionSection {
+  const rung = fields.text('rung')
+  const startMs = fields.timeMs('startMs')
   return {
-    rung: fields.text('rung'),
-    startMs: fields.timeMs('startMs'),
+    rung,
+    startMs,
     isSplit: fields.flag('isSplit'),
-    chunks: fields.objects('chunks').map(chunkSectionOf),
+    chunks: fields.objects('chunks').map(chunk => {
+      const section = chunkSectionOf(chunk)
+      // Older builds never handed a chunk down to another partition.
+      const isNamed = chunk.has('file')
+      const file = isNamed ? chunk.text('file') : chunkFile(rung, startMs, section.number)
+      return { ...section, file }
+    }),
   }
+}
+
+/** The file of a chunk that is made for a partition, in the folder of the ladder. */
+export function chunkFile(rung: string, startMs: number, number: number): string {
+  return `${rung}/${startMs}-${number}`
 }

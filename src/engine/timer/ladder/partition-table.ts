@@ -2,7 +2,7 @@ import { BrokerError } from '../../../core/base/index.ts'
 import { makeDurableDirectory, type Platform } from '../../../core/platform/index.ts'
 import { Chunk } from '../chunk.ts'
 import type { PagePool } from '../page-pool.ts'
-import type { PartitionSection } from './ladder-section.ts'
+import { chunkFile, type PartitionSection } from './ladder-section.ts'
 import { type ChunkOrigin, Partition } from './partition.ts'
 import { partitionStart, type Rung, rungAt, rungForNew, rungNamed, rungs } from './rungs.ts'
 
@@ -71,11 +71,25 @@ export class PartitionTable {
     if (open !== undefined) return open
     const number = this.#nextChunkNumber++
     const chunk = Chunk.create(this.#platform.files, this.#pool, {
-      path: this.#path(partition, number),
+      path: this.#path(chunkFile(partition.rung.name, partition.startMs, number)),
       number,
     })
     partition.addChunk(chunk, origin)
     return chunk
+  }
+
+  /**
+   * Hands a chunk of a partition that is split to the one of the next finer rung, when all of it is
+   * due there and nothing of it has moved on: then nothing need be copied, and its file stays where
+   * it is. False when it is to be copied.
+   */
+  handDown(parent: Partition, chunk: Chunk): boolean {
+    const rung = rungAt(parent.rung.index + 1)
+    const startMs = partitionStart(rung, chunk.dueMinMs)
+    if (!chunk.isUntouched || partitionStart(rung, chunk.dueMaxMs) !== startMs) return false
+    parent.dropChunk(chunk)
+    this.#at(rung, startMs).addChunk(chunk, undefined)
+    return true
   }
 
   /** Takes a chunk out; its file goes once a snapshot without it is durable. */
@@ -124,8 +138,7 @@ export class PartitionTable {
       const partition = this.#make(rung, section.startMs)
       partition.isSplit = section.isSplit
       for (const chunkSection of section.chunks) {
-        const path = this.#path(partition, chunkSection.number)
-        const place = { path, section: chunkSection }
+        const place = { path: this.#path(chunkSection.file), section: chunkSection }
         partition.addChunk(await Chunk.load(this.#platform, this.#pool, place), undefined)
       }
     }
@@ -148,11 +161,14 @@ export class PartitionTable {
   #unsplit(from: Rung, deliverTimeMs: number): Partition {
     let rung = from
     for (;;) {
-      const startMs = partitionStart(rung, deliverTimeMs)
-      const partition = this.#byRung[rung.index]?.get(startMs) ?? this.#make(rung, startMs)
+      const partition = this.#at(rung, partitionStart(rung, deliverTimeMs))
       if (!partition.isSplit) return partition
       rung = rungAt(rung.index + 1)
     }
+  }
+
+  #at(rung: Rung, startMs: number): Partition {
+    return this.#byRung[rung.index]?.get(startMs) ?? this.#make(rung, startMs)
   }
 
   #make(rung: Rung, startMs: number): Partition {
@@ -162,10 +178,10 @@ export class PartitionTable {
   }
 
   #rungDirectory(rung: Rung): string {
-    return `${this.#directory}/${rung.name}`
+    return this.#path(rung.name)
   }
 
-  #path(partition: Partition, number: number): string {
-    return `${this.#rungDirectory(partition.rung)}/${partition.startMs}-${number}`
+  #path(file: string): string {
+    return `${this.#directory}/${file}`
   }
 }

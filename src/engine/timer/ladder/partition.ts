@@ -41,13 +41,16 @@ export class Partition {
     return this.chunks.reduce((sum, chunk) => sum + chunk.untakenCount, 0)
   }
 
-  /** What is to be loaded or split next: a chunk that was begun to be loaded, else the earliest. */
+  /**
+   * What is to be loaded or split next: a chunk that was begun to be loaded, else the earliest, of
+   * those due at one time the one that was accepted first.
+   */
   get nextChunk(): Chunk | undefined {
     let next: Chunk | undefined
     for (const chunk of this.chunks) {
       if (chunk.untakenBytes === 0) continue
       if (chunk.isLoading) return chunk
-      if (next === undefined || chunk.dueMinMs < next.dueMinMs) next = chunk
+      if (next === undefined || isBefore(chunk, next)) next = chunk
     }
     return next
   }
@@ -92,7 +95,18 @@ export class Partition {
       rung: this.rung.name,
       startMs: this.startMs,
       isSplit: this.isSplit,
-      chunks: this.chunks.map(chunk => chunk.section()),
+      chunks: this.chunks.map(chunk => ({ ...chunk.section(), file: fileOf(chunk) })),
     }
   }
+}
+
+function isBefore(chunk: Chunk, other: Chunk): boolean {
+  if (chunk.dueMinMs !== other.dueMinMs) return chunk.dueMinMs < other.dueMinMs
+  return chunk.timerIdMin < other.timerIdMin
+}
+
+/** Path in the folder of the ladder. */
+function fileOf(chunk: Chunk): string {
+  const { path, directory } = chunk.file
+  return path.slice(directory.lastIndexOf('/') + 1)
 }

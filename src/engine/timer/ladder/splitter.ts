@@ -18,10 +18,11 @@ import type { Removed } from './removed.ts'
 const STEP_BYTES = 512 * 1024
 
 /**
- * Distributes a partition that is too large to load over the next finer rung. Reads it once from
- * start to end, in bounded steps; the manifest names how far it has got, together with the lengths
- * of what it wrote. Topics that have little in it get chunks of their own, so that they need not
- * wait until the room is there for the others.
+ * Distributes a partition that is too large to load over the next finer rung. A chunk that is due
+ * in one partition there is handed down as it is; others are read once from start to end, in
+ * bounded steps: the manifest names how far it has got, together with the lengths of what it wrote.
+ * Topics that have little in the partition get chunks of their own, so that they need not wait until
+ * the room is there for the others.
  */
 export class Splitter {
   readonly #table: PartitionTable
@@ -50,6 +51,7 @@ export class Splitter {
    */
   async step(partition: Partition, chunk: Chunk, firedMs: number): Promise<number> {
     partition.isSplit = true
+    if (this.#table.handDown(partition, chunk)) return 0
     partition.seal(chunk)
     const heavy = await this.#heavyOf(partition)
     const start = chunk.takenBytes
