@@ -5,9 +5,17 @@ const KIB = 1024
 const MIB = 1024 * KIB
 
 /** A deliberate mistake, to see that the simulation finds it. */
-export type Bug = 'none' | 'skip-fsync' | 'early-answer' | 'ignore-fired'
+export type Bug = (typeof BUGS)[number]
 
-export const BUGS: readonly Bug[] = ['none', 'skip-fsync', 'early-answer', 'ignore-fired']
+export const BUGS = [
+  'none',
+  'skip-fsync',
+  'early-answer',
+  'ignore-fired',
+  'manifest-first',
+  'mark-unsynced',
+  'cancel-unchecked',
+] as const
 
 /** What one seed is played with. */
 export interface Setting {
