@@ -58,6 +58,7 @@ const operations: readonly Operation[] = [
   { name: 'new topic', weight: 1, run: sendNewTopic },
   { name: 'cancel', weight: 8, run: cancel },
   { name: 'cancel many', weight: 1, run: cancelMany },
+  { name: 'cancel most that is far', weight: 0.3, run: cancelFar },
   { name: 'move', weight: 6, run: move },
   { name: 'deliver now', weight: 2, run: sim => moveTo(sim, sim.nowMs) },
   { name: 'replace', weight: 9, run: replace },
@@ -286,6 +287,14 @@ function moveTo(sim: Simulation, deliverTimeMs: number): void {
 /** Everything at once, before the broker gets a turn. */
 function cancelMany(sim: Simulation): void {
   for (let count = sim.random.below(20); count > 0; count--) cancel(sim)
+}
+
+/** So many that files are rewritten without them. */
+function cancelFar(sim: Simulation): void {
+  for (const send of sim.ledger.waiting()) {
+    if (send.handle === undefined || send.deliverTimeMs < sim.nowMs + HOUR_MS) continue
+    if (send.isAcknowledged && sim.random.chance(0.9)) askToCancel(sim, send)
+  }
 }
 
 function askToCancel(sim: Simulation, send: Send): void {

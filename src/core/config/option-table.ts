@@ -228,7 +228,7 @@ export const optionTable = {
     default: 12_582_912,
     min: 1_048_576,
     max: 1_073_741_824,
-    help: 'Budget for loading partitions whole. The wider a partition, the longer it stays loaded and the smaller its share: 1/48 of this for 30 days, 1/24 for a day, 1/6 for an hour, 1/2 for a minute or a second, all of it for 20 ms. Larger ones are split first; those of 1 ms are read piece by piece, whatever their size. Holds memory down when a great many messages are due at once.',
+    help: 'Budget for loading partitions whole. The wider a partition, the longer it stays loaded and the smaller its share: 1/48 of this for 30 days, 1/24 for a day, 1/6 for an hour, 1/2 for a minute or a second, all of it for 20 ms. Larger ones are split first; those of 1 ms are read piece by piece, whatever their size. Holds memory down when a great many messages are due at once. Files larger than this are rewritten when most of what they hold was cancelled.',
     reloadable: false,
   },
   'window.messagesMax': {

@@ -13,6 +13,8 @@ export interface ChunkSection {
   readonly doneCount: number
   /** Messages behind that position that are marked as cancelled or moved. */
   readonly removedCount: number
+  /** Bytes of accept records of marked messages: what a rewriting would free. 0 in an older build. */
+  readonly removedBytes: number
   /** Least timer id; 0 when it is not known, in a chunk of an older build. */
   readonly timerIdMin: number
 }
@@ -28,6 +30,7 @@ export function chunkSectionOf(fields: ManifestFields): ChunkSection {
     doneBytes: fields.count('doneBytes'),
     doneCount: fields.count('doneCount'),
     removedCount: fields.count('removedCount'),
+    removedBytes: fields.has('removedBytes') ? fields.count('removedBytes') : 0,
     timerIdMin: fields.has('timerIdMin') ? fields.count('timerIdMin') : 0,
   }
 }

@@ -28,6 +28,14 @@ const NOTHING_LOADED = { count: 0, removedCount: 0, liveCount: 0, blockBytes: 0,
 
 type FilesAndLog = Pick<Platform, 'files' | 'log'>
 
+/** Where a message lies in a chunk. */
+export interface ChunkPlace {
+  /** Of its timer header. */
+  readonly position: number
+  /** Length of its accept record; 0 of what is kept of a cancelled one. */
+  readonly recordBytes: number
+}
+
 /** A part of a chunk that was taken into the window in one piece. */
 export interface LoadedPart {
   /** Behind its last message in the chunk. */
@@ -70,6 +78,7 @@ export class Chunk {
   #removedCount: number
   /** Of these, how many are before `#takenBytes`. */
   #removedTakenCount = 0
+  #removedBytes: number
   /** Made while it is written, or when it is first asked for. */
   #index: ChunkIndex | undefined
   /** What of it is in the window, in the order of positions. */
@@ -88,6 +97,7 @@ export class Chunk {
     this.#takenBytes = section.doneBytes
     this.#takenCount = section.doneCount
     this.#removedCount = section.removedCount
+    this.#removedBytes = section.removedBytes
     if (section.count === 0) this.#index = new ChunkIndex()
   }
 
@@ -108,6 +118,7 @@ export class Chunk {
       doneBytes: CHUNK_HEADER_BYTES,
       doneCount: 0,
       removedCount: 0,
+      removedBytes: 0,
       timerIdMin: Infinity,
     })
   }
@@ -182,6 +193,14 @@ export class Chunk {
   /** Messages that wait in the file alone. */
   get untakenCount(): number {
     return this.#count - this.#takenCount - (this.#removedCount - this.#removedTakenCount)
+  }
+
+  /**
+   * Most of the file are messages that were cancelled or moved, and nothing of it is in the window:
+   * a copy without them would take less than half the space.
+   */
+  get isMostlyRemoved(): boolean {
+    return !this.isLoading && this.#removedBytes * 2 > this.file.sizeBytes
   }
 
   /** For `find`; `undefined` until it was made anew after a start. */
@@ -267,11 +286,12 @@ export class Chunk {
   }
 
   /**
-   * Marks the message at `position` as removed, also for later starts. Once for each message in a
-   * process: one that has its mark from an earlier process is not counted yet.
+   * Marks a message as removed, also for later starts. Once for each message in a process: one that
+   * has its mark from an earlier process is not counted yet.
    */
-  markRemoved(position: number, removal: Removal): void {
+  markRemoved({ position, recordBytes }: ChunkPlace, removal: Removal): void {
     this.file.change(timerMarkPosition(position), timerMarkByte(removal))
+    this.#removedBytes += recordBytes
     if (position < this.#doneBytes) return
     this.#removedCount++
     if (position >= this.#takenBytes) return
@@ -357,6 +377,7 @@ export class Chunk {
       doneBytes: this.#doneBytes,
       doneCount: this.#doneCount,
       removedCount: this.#removedCount,
+      removedBytes: this.#removedBytes,
       timerIdMin: this.#timerIdMin,
     }
   }

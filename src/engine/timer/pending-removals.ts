@@ -1,11 +1,11 @@
-import type { Chunk } from './chunk.ts'
+import type { Chunk, ChunkPlace } from './chunk.ts'
 import type { Removal } from './timer-record.ts'
 
 /** Where a waiting message lies, beside the window. */
 export type WaitingPlace =
   /** In the window, and its bytes in the commit log only. */
   | { readonly kind: 'log' }
-  | { readonly kind: 'chunk'; readonly chunk: Chunk; readonly position: number }
+  | ({ readonly kind: 'chunk'; readonly chunk: Chunk } & ChunkPlace)
   /** In the parked store, by its timer id. */
   | { readonly kind: 'parked' }
 

@@ -52,6 +52,7 @@ describe('docs/formats/timer-chunk.md', () => {
       doneBytes: CHUNK_HEADER_BYTES,
       doneCount: 0,
       removedCount: 0,
+      removedBytes: 0,
       timerIdMin: 12_345,
     }
     const place = { path: '/data/a', section }

@@ -16,6 +16,7 @@ const CHUNK = {
   doneBytes: 32,
   doneCount: 0,
   removedCount: 1,
+  removedBytes: 143,
   timerIdMin: 12,
 }
 
@@ -100,8 +101,10 @@ describe.each(Object.entries(SECTIONS))('the section %s', (name, { of, shown }) 
 })
 
 test('a chunk of an older build lies under the name of its partition', () => {
-  const { timerIdMin: _, ...older } = CHUNK
+  const { timerIdMin: _, removedBytes: __, ...older } = CHUNK
   const partition = { rung: '1min', startMs: 60_000, isSplit: false, chunks: [older] }
   const { partitions } = ladderSectionOf({ ...SECTIONS['ladder']?.shown, partitions: [partition] })
-  expect(partitions[0]?.chunks).toEqual([{ ...older, file: '1min/60000-5', timerIdMin: 0 }])
+  expect(partitions[0]?.chunks).toEqual([
+    { ...older, file: '1min/60000-5', removedBytes: 0, timerIdMin: 0 },
+  ])
 })

@@ -54,6 +54,15 @@ export class ChunkSearch {
   /** Looks behind what is done with in the chunk. */
   async find(chunk: Chunk, ref: TimerRef): Promise<ChunkFind | undefined> {
     if (ref.deliverTimeMs < chunk.dueMinMs || ref.deliverTimeMs > chunk.dueMaxMs) return undefined
+    const release = chunk.hold()
+    try {
+      return await this.#findHeld(chunk, ref)
+    } finally {
+      release()
+    }
+  }
+
+  async #findHeld(chunk: Chunk, ref: TimerRef): Promise<ChunkFind | undefined> {
     const index = await this.indexOf(chunk)
     for (const stretch of index.stretchesOf(ref.timerId)) {
       if (stretch.to <= chunk.doneBytes) continue
@@ -121,7 +130,11 @@ export class ChunkSearch {
   #made(chunk: Chunk): Promise<ChunkIndex> {
     let making = this.#making.get(chunk)
     if (making === undefined) {
-      making = this.#makeIndex(chunk).finally(() => this.#making.delete(chunk))
+      const release = chunk.hold()
+      making = this.#makeIndex(chunk).finally(() => {
+        release()
+        this.#making.delete(chunk)
+      })
       this.#making.set(chunk, making)
     }
     return making

@@ -1,6 +1,7 @@
 import { BrokerError } from '../../../core/base/index.ts'
 import type { Store } from '../../store/index.ts'
 import type { BulkChanges } from '../bulk-changes.ts'
+import type { Chunk } from '../chunk.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
 import type { WaitingPlace, PendingRemovals } from '../pending-removals.ts'
 import type { RecoveredRemovals } from '../recovered-removals.ts'
@@ -126,7 +127,7 @@ export class Finder {
         const { inChunk } = found
         if (state.kind === 'waiting') decide(state.place, false)
         else if (inChunk === undefined || inChunk.mark === 'waits') decide(undefined, false)
-        else decide({ kind: 'chunk', ...inChunk }, true)
+        else decide(placeIn(inChunk), true)
         return
       }
     } finally {
@@ -161,7 +162,12 @@ export class Finder {
 
   async #lookInChunks(ref: TimerRef): Promise<ChunkFind | undefined> {
     for (const partition of this.#table.covering(ref.deliverTimeMs)) {
-      for (const chunk of partition.chunks) {
+      const looked = new Set<Chunk>()
+      for (;;) {
+        // While one is read others come, behind it: what was moved out of it lies there.
+        const chunk = partition.chunks.find(candidate => !looked.has(candidate))
+        if (chunk === undefined) break
+        looked.add(chunk)
         const found = await this.#search.find(chunk, ref)
         if (found !== undefined) return found
       }
@@ -232,8 +238,7 @@ export class Finder {
     }
     if (this.#isLeft(ref.deliverTimeMs, ref.timerId)) return ABSENT
     if (found.inChunk === undefined) return 'moved'
-    const { chunk, position, record } = found.inChunk
-    return { kind: 'waiting', place: { kind: 'chunk', chunk, position }, record, isRefused: false }
+    return waitingIn(found.inChunk)
   }
 }
 
@@ -243,10 +248,18 @@ function stateAfter(removal: Removal): TimerState {
 }
 
 function stateInChunk(found: ChunkFind): TimerState | 'moved' {
-  const { chunk, position, mark, record } = found
+  const { chunk, position, mark } = found
   if (position < chunk.doneBytes) return 'moved'
   if (mark !== 'waits') return stateAfter(mark)
   // It was in the window, and is not there any more.
   if (position < chunk.takenBytes) return ABSENT
-  return { kind: 'waiting', place: { kind: 'chunk', chunk, position }, record, isRefused: false }
+  return waitingIn(found)
+}
+
+function waitingIn(found: ChunkFind): TimerState {
+  return { kind: 'waiting', place: placeIn(found), record: found.record, isRefused: false }
+}
+
+function placeIn({ chunk, position, record }: ChunkFind): WaitingPlace {
+  return { kind: 'chunk', chunk, position, recordBytes: record.length }
 }

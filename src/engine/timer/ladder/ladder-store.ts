@@ -355,7 +355,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
   #remove(timerId: number, removal: Removal, place: WaitingPlace): void {
     const slot = this.#window.entries.find(timerId)
     if (slot >= 0) this.#window.entries.remove(slot, removal)
-    if (place.kind === 'chunk') place.chunk.markRemoved(place.position, removal)
+    if (place.kind === 'chunk') place.chunk.markRemoved(place, removal)
     else if (place.kind === 'parked') this.#parked.remove(timerId)
   }
 
@@ -381,7 +381,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
           if (place === undefined) return
           if (isMarked) {
             // After the last checkpoint, whose counts do not know it; and perhaps never synced.
-            if (place.kind === 'chunk') place.chunk.markRemoved(place.position, removal)
+            if (place.kind === 'chunk') place.chunk.markRemoved(place, removal)
             return
           }
           // As if it were new: a read that is under way does not see the mark.

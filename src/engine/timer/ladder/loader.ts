@@ -43,11 +43,15 @@ const NEAR_MS = 1_000
 const GATHER_MS = 3_000
 /** What is due sooner is not gathered. */
 const HURRY_MS = 1_500
+/** A chunk that is mostly removed is not rewritten when its partition begins sooner than this. */
+const REWRITE_AHEAD_MS = 600_000
 
 /**
  * Brings partitions into the window shortly before their time: what fits its rung's budget is
  * loaded, what does not is split first. In the order of their times, in bounded steps, and never
- * more than the budget at once: the rest waits until some has fired.
+ * more than the budget at once: the rest waits until some has fired. When nothing else is to be
+ * done, large chunks of which most was cancelled or moved are rewritten, so that the disk has their
+ * room long before their time.
  */
 export class Loader {
   readonly #platform: Platform
@@ -180,7 +184,9 @@ export class Loader {
       if (isOverdue) isOverdueAwaited = true
       else isRoomAwaited = true
     }
-    return isRoomAwaited || isOverdueAwaited ? ROOM_PAUSE_MS : LOOK_MS
+    const isRewriting = await this.#rewrite(nowMs)
+    const isMore = isRoomAwaited || isOverdueAwaited || isRewriting
+    return isMore ? ROOM_PAUSE_MS : LOOK_MS
   }
 
   /**
@@ -219,7 +225,6 @@ export class Loader {
 
   /** Partitions that something is to be done for, from the next due on. */
   #candidates(nowMs: number): Partition[] {
-    const uptimeMs = this.#platform.clock.uptimeMs()
     const candidates: Partition[] = []
     for (const partition of this.#table.all()) {
       const { untakenBytes } = partition
@@ -227,13 +232,17 @@ export class Loader {
       const finerCount = rungs.length - 1 - partition.rung.index
       const leadMs = Math.max(LEAD_MS, (finerCount * untakenBytes) / SPLIT_BYTES_PER_MS)
       if (partition.startMs > nowMs + leadMs) continue
-      const failedAtMs = this.#failedAtUptimeMs.get(partition) ?? -Infinity
-      if (uptimeMs - failedAtMs >= FAILED_PAUSE_MS) candidates.push(partition)
+      if (!this.#hasJustFailed(partition)) candidates.push(partition)
     }
     // By what is in them: a coarse one begins early and may hold what is due late.
     return candidates.toSorted((a, b) => {
       return a.nextDueMs - b.nextDueMs || b.rung.index - a.rung.index
     })
+  }
+
+  #hasJustFailed(partition: Partition): boolean {
+    const failedAtMs = this.#failedAtUptimeMs.get(partition) ?? -Infinity
+    return this.#platform.clock.uptimeMs() - failedAtMs < FAILED_PAUSE_MS
   }
 
   async #guarded(partition: Partition, work: () => Promise<void>): Promise<void> {
@@ -288,7 +297,24 @@ export class Loader {
   }
 
   async #split(partition: Partition, chunk: Chunk): Promise<void> {
-    this.#lostCount += await this.#splitter.step(partition, chunk, this.#firedMs())
+    this.#lostCount += await this.#splitter.split(partition, chunk, this.#firedMs())
+  }
+
+  /** Does one step on a chunk that is mostly removed and far from due; false when there is none. */
+  async #rewrite(nowMs: number): Promise<boolean> {
+    for (const partition of this.#table.all()) {
+      if (partition.startMs <= nowMs + REWRITE_AHEAD_MS || this.#hasJustFailed(partition)) continue
+      const chunk = partition.chunks.find(({ isMostlyRemoved, sizeBytes }) => {
+        return isMostlyRemoved && sizeBytes >= this.#loadBytesMax
+      })
+      if (chunk === undefined) continue
+      await this.#guarded(partition, async () => {
+        await this.#relieve()
+        this.#lostCount += await this.#splitter.rewrite(partition, chunk, this.#firedMs())
+      })
+      return true
+    }
+    return false
   }
 
   /** Takes in the next part of a chunk. */
@@ -304,7 +330,9 @@ export class Loader {
     const visitor: ChunkVisitor = {
       record: (source, at, size) => {
         count++
-        if (this.#removed.meet(source, at, { chunk, position: start + at }) !== undefined) {
+        const recordBytes = size - TIMER_HEADER_BYTES
+        const place = { chunk, position: start + at, recordBytes }
+        if (this.#removed.meet(source, at, place) !== undefined) {
           removedCount++
           return
         }
@@ -314,7 +342,7 @@ export class Loader {
         this.#window.add({
           deliverTimeMs,
           timerId: timerIdOf(source, at),
-          sizeBytes: size - TIMER_HEADER_BYTES,
+          sizeBytes: recordBytes,
           block,
           position: timerRecordStart(at),
           lane: laneOf(source, timerRecordStart(at)),

@@ -228,7 +228,8 @@ export class Materializer {
     const nowMs = this.#platform.clock.timeMs()
     const chunk = this.#table.chunkFor(this.#table.forNew(message.deliverTimeMs, nowMs), origin)
     const position = chunk.append(message, at.source, at.position, message.recordBytes)
-    this.#removals.moved(message.timerId, { kind: 'chunk', chunk, position })
+    const { recordBytes } = message
+    this.#removals.moved(message.timerId, { kind: 'chunk', chunk, position, recordBytes })
     return { chunk, position }
   }
 

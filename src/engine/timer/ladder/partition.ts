@@ -4,10 +4,10 @@ import type { Rung } from './rungs.ts'
 
 /**
  * How a chunk came to be: from new messages, from a split, from near arrivals that are in the
- * window already. A split parts what is of topics that have little in the partition (`light`)
- * from the rest. Each has a chunk of its own.
+ * window already, or from another chunk of the partition that was mostly removed. A split parts what
+ * is of topics that have little in the partition (`light`) from the rest. Each has a chunk of its own.
  */
-export type ChunkOrigin = 'arrival' | 'split' | 'light' | 'direct'
+export type ChunkOrigin = 'arrival' | 'split' | 'light' | 'direct' | 'rewriting'
 
 /** All messages due in one interval, in chunks. */
 export class Partition {
@@ -63,6 +63,16 @@ export class Partition {
   /** From here on the chunk takes no more messages: it is being loaded. */
   seal(chunk: Chunk): void {
     for (const [origin, open] of this.#open) if (open === chunk) this.#open.delete(origin)
+  }
+
+  /**
+   * Closes an open chunk of this origin that lies before `chunk`: whoever looks for a message must
+   * meet its old place first.
+   */
+  sealBefore(origin: ChunkOrigin, chunk: Chunk): void {
+    const open = this.#open.get(origin)
+    if (open === undefined || this.chunks.indexOf(open) > this.chunks.indexOf(chunk)) return
+    this.#open.delete(origin)
   }
 
   /** Earliest deliver time of what is not in the window; Infinity when all is. */

@@ -1,4 +1,4 @@
-import type { Chunk } from '../chunk.ts'
+import type { Chunk, ChunkPlace } from '../chunk.ts'
 import type { PendingRemovals } from '../pending-removals.ts'
 import type { RecoveredRemovals } from '../recovered-removals.ts'
 import { type Removal, timerDeliverTimeMs, timerIdOf, timerMark } from '../timer-record.ts'
@@ -28,14 +28,14 @@ export class Removed {
   meet(
     source: Buffer,
     at: number,
-    place: { readonly chunk: Chunk; readonly position: number },
+    place: { readonly chunk: Chunk } & ChunkPlace,
   ): Removal | undefined {
     const timerId = timerIdOf(source, at)
     const mark = timerMark(source, at)
     if (mark !== 'waits') {
       const removal = this.#recovered.take(timerId)
       // Marked after the last checkpoint, whose counts do not know it; perhaps never synced.
-      if (removal !== undefined) place.chunk.markRemoved(place.position, removal)
+      if (removal !== undefined) place.chunk.markRemoved(place, removal)
       this.#ahead.take(timerId)
       return mark
     }
@@ -45,7 +45,7 @@ export class Removed {
     // Where it is parked it is met again, and must be known as removed there.
     if (this.#isLeft(timerDeliverTimeMs(source, at), timerId)) return undefined
     const removal = this.#recovered.take(timerId)
-    if (removal !== undefined) place.chunk.markRemoved(place.position, removal)
+    if (removal !== undefined) place.chunk.markRemoved(place, removal)
     return removal
   }
 }

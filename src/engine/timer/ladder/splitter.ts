@@ -18,11 +18,15 @@ import type { Removed } from './removed.ts'
 const STEP_BYTES = 512 * 1024
 
 /**
- * Distributes a partition that is too large to load over the next finer rung. A chunk that is due
- * in one partition there is handed down as it is; others are read once from start to end, in
- * bounded steps: the manifest names how far it has got, together with the lengths of what it wrote.
- * Topics that have little in the partition get chunks of their own, so that they need not wait until
- * the room is there for the others.
+ * Takes chunks apart, in bounded steps: each is read once from start to end, and what still waits
+ * is appended to other chunks. The manifest names how far it has got, together with the lengths of
+ * what was written. What was moved to another time is left out, as is what was delivered; of
+ * cancelled messages only that they are is kept.
+ * A split gives topics that have little in the partition chunks of their own, so that they need not
+ * wait until the room is there for the others.
+ *
+ * Each step returns how many messages were passed over because they are damaged. Messages due at
+ * or before `firedMs` have been delivered.
  */
 export class Splitter {
   readonly #table: PartitionTable
@@ -45,15 +49,42 @@ export class Splitter {
   }
 
   /**
-   * Does one step on a chunk of the partition. Messages due at or before `firedMs` have been
-   * delivered and are left out, as moved ones are; of cancelled ones only that they are is kept. Returns how many were
-   * passed over because they are damaged.
+   * Does one step on a chunk of a partition that is too large to load: distributes it over the next
+   * finer rung. A chunk that is due in one partition there is handed down as it is.
    */
-  async step(partition: Partition, chunk: Chunk, firedMs: number): Promise<number> {
+  async split(partition: Partition, chunk: Chunk, firedMs: number): Promise<number> {
     partition.isSplit = true
     if (this.#table.handDown(partition, chunk)) return 0
     partition.seal(chunk)
     const heavy = await this.#heavyOf(partition)
+    return this.#step(partition, chunk, {
+      firedMs,
+      chunkFor: (deliverTimeMs, lane) => {
+        const origin = lane === undefined || heavy.has(lane) ? 'split' : 'light'
+        return this.#table.chunkFor(this.#table.forSplit(partition, deliverTimeMs), origin)
+      },
+    })
+  }
+
+  /** Does one step on a chunk that is mostly removed: its partition keeps what still waits. */
+  rewrite(partition: Partition, chunk: Chunk, firedMs: number): Promise<number> {
+    partition.sealBefore('rewriting', chunk)
+    return this.#step(partition, chunk, {
+      firedMs,
+      chunkFor: () => this.#table.chunkFor(partition, 'rewriting'),
+    })
+  }
+
+  async #step(
+    partition: Partition,
+    chunk: Chunk,
+    to: {
+      readonly firedMs: number
+      /** The lane of a message that waits. */
+      readonly chunkFor: (deliverTimeMs: number, lane: number | undefined) => Chunk
+    },
+  ): Promise<number> {
+    partition.seal(chunk)
     const start = chunk.takenBytes
     let count = 0
     let removedCount = 0
@@ -61,22 +92,23 @@ export class Splitter {
     const visitor: ChunkVisitor = {
       record: (source, at, size) => {
         count++
-        const removal = this.#removed.meet(source, at, { chunk, position: start + at })
+        const recordBytes = size - TIMER_HEADER_BYTES
+        const place = { chunk, position: start + at, recordBytes }
+        const removal = this.#removed.meet(source, at, place)
         if (removal !== undefined) removedCount++
         const header = {
           deliverTimeMs: timerDeliverTimeMs(source, at),
           timerId: timerIdOf(source, at),
         }
-        if (header.deliverTimeMs <= firedMs || removal === 'moved') return
-        const child = this.#table.forSplit(partition, header.deliverTimeMs)
+        if (header.deliverTimeMs <= to.firedMs || removal === 'moved') return
         if (removal === 'cancelled') {
-          this.#table.chunkFor(child, 'split').appendCancelled(header)
+          to.chunkFor(header.deliverTimeMs, undefined).appendCancelled(header)
           return
         }
         const lane = laneOf(source, timerRecordStart(at))
-        const target = this.#table.chunkFor(child, heavy.has(lane) ? 'split' : 'light')
+        const target = to.chunkFor(header.deliverTimeMs, lane)
         if (!this.#mainLanes.has(target)) this.#mainLanes.set(target, lane)
-        this.#move(target, header, { source, at, size })
+        this.#move(target, header, { source, at, recordBytes })
       },
       end: position => {
         lostCount = chunk.moveOn(position, count, removedCount)
@@ -99,10 +131,11 @@ export class Splitter {
   #move(
     chunk: Chunk,
     header: TimerHeader,
-    record: { readonly source: Buffer; readonly at: number; readonly size: number },
+    record: { readonly source: Buffer; readonly at: number; readonly recordBytes: number },
   ): void {
-    const start = record.at + TIMER_HEADER_BYTES
-    const position = chunk.append(header, record.source, start, record.size - TIMER_HEADER_BYTES)
-    this.#removed.pending.moved(header.timerId, { kind: 'chunk', chunk, position })
+    const { source, at, recordBytes } = record
+    const position = chunk.append(header, source, timerRecordStart(at), recordBytes)
+    const place = { kind: 'chunk', chunk, position, recordBytes } as const
+    this.#removed.pending.moved(header.timerId, place)
   }
 }

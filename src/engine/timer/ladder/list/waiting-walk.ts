@@ -1,6 +1,6 @@
 import type { Timers } from '../../../../core/platform/index.ts'
 import type { Store } from '../../../store/index.ts'
-import type { Chunk } from '../../chunk.ts'
+import type { Chunk, ChunkPlace } from '../../chunk.ts'
 import type { ParkedStore } from '../../parked/parked-store.ts'
 import type { TimerRef } from '../chunk-search.ts'
 import type { LoadedBlocks } from '../loaded-blocks.ts'
@@ -15,7 +15,7 @@ const STEP_COUNT = 4_096
 
 /** Where a message was met. */
 export type MetAt =
-  | { readonly kind: 'chunk'; readonly chunk: Chunk; readonly position: number }
+  | ({ readonly kind: 'chunk'; readonly chunk: Chunk } & ChunkPlace)
   /** Refused by its topic. */
   | { readonly kind: 'parked' }
   /** It waited when the walk began; where it is now is not known. */
@@ -134,8 +134,8 @@ export class WaitingWalk {
       wants: (ref, source, from) => {
         return isIn(query, ref) && query.matches?.(source, from, ref) !== false
       },
-      see: (ref, { position }) => {
-        void visitor.meet(ref, { kind: 'chunk', chunk, position })
+      see: (ref, { position, from, to }) => {
+        void visitor.meet(ref, { kind: 'chunk', chunk, position, recordBytes: to - from })
       },
       follow: async ref => {
         await visitor.meet(ref, { kind: 'somewhere' })
