@@ -104,9 +104,11 @@ function isInLog({ world }: Simulation, pattern: RegExp): boolean {
 }
 
 /** Files and memory of timers, at a time when none can be left. */
-export async function checkNothingLeft({ world, setting, process }: Simulation): Promise<void> {
+export async function checkNothingLeft(simulation: Simulation): Promise<void> {
+  const { world, setting, process } = simulation
   const leftovers = await timerLeftovers(world, setting.options.data, process.engine)
   if (leftovers.length > 0) throw new Violation(5, leftovers.join('; '))
+  await checkNothingMoved(simulation)
 }
 
 /** What timers hold, in words: memory, and files in the data folder; none when nothing. */
@@ -125,4 +127,16 @@ export async function timerLeftovers(
     if (names.length > 0) leftovers.push(`${folder} still holds ${names.join(' ')}`)
   }
   return leftovers
+}
+
+/** Where moved messages are is forgotten a month after their time. Stops the broker. */
+async function checkNothingMoved({ world, setting, process }: Simulation): Promise<void> {
+  if (!(await process.stop(() => false))) return
+  world.exit()
+  const directory = `${setting.options.data}/orrery/moved`
+  const names = await world.finish(world.outside.files.list(directory))
+  if (names.length === 0) return
+  const values = await world.finish(world.outside.keyValues.open(directory))
+  const entries = await world.finish(values.range(Buffer.alloc(1), Buffer.alloc(1, 0xff), 10))
+  if (entries.length > 0) throw new Violation(5, 'the index of moved messages is not empty')
 }

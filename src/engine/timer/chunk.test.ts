@@ -138,6 +138,25 @@ describe('a chunk', () => {
     expect(chunk.file.isDurable).toBe(true)
   })
 
+  test('of thousands of parts looks at each a few times only until it is over', async () => {
+    const world = await newWorld()
+    const chunk = newChunk(world)
+    const count = 4_000
+    fill(chunk, Array<number>(count).fill(10))
+    const recordBytes = (chunk.sizeBytes - CHUNK_HEADER_BYTES) / count
+    let lookCount = 0
+    for (let index = 0; index < count; index++) {
+      const part = chunk.beginPart()
+      const liveCount = 0
+      Object.defineProperty(part, 'liveCount', { get: () => (lookCount++, liveCount) })
+      chunk.endPart(part, CHUNK_HEADER_BYTES + (index + 1) * recordBytes, 1)
+      // A checkpoint now and then.
+      if (index % 50 === 49) chunk.settleParts()
+    }
+    expect(chunk.isDone).toBe(true)
+    expect(lookCount).toBeLessThanOrEqual(2 * count)
+  })
+
   test('writes again what a full disk refused', async () => {
     const world = await newWorld()
     const chunk = newChunk(world)

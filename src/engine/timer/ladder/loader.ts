@@ -234,9 +234,10 @@ export class Loader {
       if (partition.startMs > nowMs + leadMs) continue
       if (!this.#hasJustFailed(partition)) candidates.push(partition)
     }
-    // By what is in them: a coarse one begins early and may hold what is due late.
+    // By what is in them: a coarse one begins early and may hold what is due late. Of what is due at
+    // the same time, the one that was accepted first: it may still be on its way down.
     return candidates.toSorted((a, b) => {
-      return a.nextDueMs - b.nextDueMs || b.rung.index - a.rung.index
+      return a.nextDueMs - b.nextDueMs || a.nextTimerId - b.nextTimerId
     })
   }
 
@@ -269,8 +270,10 @@ export class Loader {
 
   #mustSplit(partition: Partition): boolean {
     if (partition.isSplit) return true
-    const bytes = partition.untakenBytes + partition.blockBytes
-    return bytes > partition.rung.loadShare * this.#loadBytesMax
+    const bytesMax = partition.rung.loadShare * this.#loadBytesMax
+    // One that is streamed may have thousands of parts in memory, which are not looked at each time.
+    if (bytesMax === Infinity) return false
+    return partition.untakenBytes + partition.blockBytes > bytesMax
   }
 
   #hasRoom(chunk: Chunk, nowMs: number): boolean {

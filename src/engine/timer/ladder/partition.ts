@@ -60,6 +60,11 @@ export class Partition {
     return this.nextChunk?.dueMinMs ?? Infinity
   }
 
+  /** Least timer id in `nextChunk`; Infinity when there is none. */
+  get nextTimerId(): number {
+    return this.nextChunk?.timerIdMin ?? Infinity
+  }
+
   /** From here on the chunk takes no more messages: it is being loaded. */
   seal(chunk: Chunk): void {
     for (const [origin, open] of this.#open) if (open === chunk) this.#open.delete(origin)
