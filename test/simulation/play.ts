@@ -127,7 +127,7 @@ async function openTopics(simulation: Simulation): Promise<void> {
  */
 function nextStepMs({ nowMs, ledger }: Simulation, waiting: readonly Send[]): number {
   // Nothing is lost: it only waits longer.
-  const isOverdue = waiting.some(send => send.deliverTimeMs < nowMs - LATE_MS)
+  const isOverdue = waiting.some(send => latestMs(send) < nowMs - LATE_MS)
   if (isOverdue) return HOUR_MS
   // Also what nobody was told of may be there.
   const sends = [...ledger.sends.values()]
@@ -137,6 +137,11 @@ function nextStepMs({ nowMs, ledger }: Simulation, waiting: readonly Send[]): nu
   const sorted = dues.toSorted((a, b) => a - b)
   const dueMs = sorted[Math.floor(sorted.length / 4)]
   return dueMs === undefined ? HOUR_MS : dueMs - nowMs
+}
+
+/** A move that nobody was told of may have been made. */
+function latestMs({ deliverTimeMs, moves }: Send): number {
+  return Math.max(deliverTimeMs, ...moves.mayBeDueMs)
 }
 
 /** A last stop and start, then long after everything: nothing may be left. */
