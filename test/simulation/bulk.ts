@@ -17,10 +17,13 @@ export async function cancelByFilter(sim: Simulation): Promise<void> {
   const process = sim.process
   const count = await changed(sim, filter, { kind: 'cancel' })
   if (count === undefined) return
-  // What was delivered before is seen now, and everything else must not be any more.
+  // What was on its way when the cancel became durable is delivered, and seen now; everything else
+  // must not be any more.
+  const { store } = process.engine
+  const doneOffset = store.endOffset
+  const isSeen = await sim.settled(store.whenApplied(doneOffset - 1).then(() => true))
   await sim.readRest()
-  if (sim.process !== process) return
-  const doneOffset = process.engine.store.endOffset
+  if (sim.process !== process || isSeen !== true) return
   for (const send of meant) {
     // Moved, or to be moved, at the same time: it may have gone out of the filter before.
     if (send.moves.mayBeDueMs.length > 0 || !known.has(send)) continue
