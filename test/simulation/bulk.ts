@@ -12,8 +12,8 @@ export async function cancelByFilter(sim: Simulation): Promise<void> {
   const filter = filterOf(sim)
   const meant = meantBy(sim, filter)
   for (const { cancels } of meant) cancels.unansweredCount++
-  // What comes to the log behind the order is not meant by it.
-  const known = new Set(meant.filter(send => send.acceptOffset >= 0))
+  // What comes to the log behind the order is not meant by it, also by a move that is under way.
+  const known = meant.filter(send => send.acceptOffset >= 0 && send.moves.mayBeDueMs.length === 0)
   const process = sim.process
   const count = await changed(sim, filter, { kind: 'cancel' })
   if (count === undefined) return
@@ -24,9 +24,7 @@ export async function cancelByFilter(sim: Simulation): Promise<void> {
   const isSeen = await sim.settled(store.whenApplied(doneOffset - 1).then(() => true))
   await sim.readRest()
   if (sim.process !== process || isSeen !== true) return
-  for (const send of meant) {
-    // Moved, or to be moved, at the same time: it may have gone out of the filter before.
-    if (send.moves.mayBeDueMs.length > 0 || !known.has(send)) continue
+  for (const send of known) {
     send.cancels.unansweredCount--
     if (isUnseen(send) && !isCancelled(send)) send.cancels.doneOffset = doneOffset
   }
