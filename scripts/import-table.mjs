@@ -49,7 +49,7 @@ export const modules = [
   define('model', 'access'),
   define('model', 'schedule', { beside: ['message'] }),
   define('model', 'ports', { beside: ['message', 'schedule'] }),
-  define('engine', 'store'),
+  define('engine', 'store', { testFaces: ['testing.ts', 'index/testing.ts'] }),
   define('engine', 'timer', { beside: ['store'] }),
   define('engine', 'verify', { beside: ['store', 'timer'] }),
   define('engine', 'broker', { beside: ['store', 'timer'] }),

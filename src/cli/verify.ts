@@ -81,10 +81,13 @@ export function summaryText(summary: VerifySummary, json: boolean): string {
   const { damageCount, noteCount, recordCount, queueCount, chunkCount, waitingCount } = summary
   const found = damageCount === 0 ? 'whole' : `damaged in ${counted(damageCount, 'place')}`
   const notes = noteCount === 0 ? '' : `, ${counted(noteCount, 'note')}`
+  const { uncheckedFolders: unchecked } = summary
+  const databases = unchecked.length === 0 ? '' : `; not checked: ${unchecked.join(', ')}`
   const stop = summary.isClean ? '' : '; the last broker did not stop cleanly'
   return (
     `${found}${notes}: ${counted(recordCount, 'record')}, ${counted(queueCount, 'queue')}, ` +
-    `${counted(chunkCount, 'chunk')} with ${counted(waitingCount, 'message')}${stop}`
+    `${counted(summary.indexFileCount, 'index file')}, ` +
+    `${counted(chunkCount, 'chunk')} with ${counted(waitingCount, 'message')}${databases}${stop}`
   )
 }
 

@@ -26,7 +26,7 @@ test('each flipped bit and each cut tail is found in its file and range', async 
 test('a start on a damaged store serves the rest and reports the loss', async () => {
   const random = new SeededRandom(12)
   const problems: string[] = []
-  for (let count = 0; count < 8; count++) {
+  for (let count = 0; count < 5; count++) {
     problems.push(...(await startOnDamage(random, 'flip')))
     problems.push(...(await startOnDamage(random, 'cut')))
   }

@@ -23,7 +23,7 @@ test('verify refuses a folder in use, finds a whole store whole, and names what 
   expect((await server.outcome()).code).toBe(0)
 
   const whole = await runCommand(['verify', data])
-  expect(whole.stdout).toMatch(/^whole: 1 record, 1 queue, 1 chunk with 1 message\n$/)
+  expect(whole.stdout).toMatch(/^whole: 1 record, 1 queue, 1 index file, 1 chunk with 1 message\n$/)
   expect(whole.stderr).toBe('')
   expect(whole.code).toBe(0)
 

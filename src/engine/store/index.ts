@@ -9,6 +9,26 @@ export {
   type UnitBlock,
 } from './consume-queue.ts'
 export { countsOf, ManifestFields } from './manifest-fields.ts'
+export {
+  APACHE_GEOMETRY,
+  decodeIndexHeader,
+  INDEX_HEADER_BYTES,
+  INDEX_HEADER_FIELDS,
+  type IndexGeometry,
+  type IndexHeader,
+  indexFileBytes,
+  ITEM_BYTES,
+  itemKeyHash,
+  itemOffset,
+  itemPosition,
+  itemPrevious,
+  itemSeconds,
+  secondsSince,
+  SLOT_BYTES,
+  slotPosition,
+} from './index/index-layout.ts'
+export { indexSectionOf, type IndexSection } from './index/index-section.ts'
+export { RecordHashes } from './index/record-hashes.ts'
 export { MessageIndex, type MessageIndexOptions } from './index/message-index.ts'
 export { type MessageQuery, withoutFulfilled } from './index/message-query.ts'
 export { type CleanStop, decodeManifest, type Manifest } from './manifest.ts'

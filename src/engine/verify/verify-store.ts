@@ -1,9 +1,17 @@
 import { BrokerError } from '../../core/base/index.ts'
 import type { Files, Platform } from '../../core/platform/index.ts'
 import { levelsSectionOf } from '../timer/index.ts'
-import { hasAbortFile, type Manifest } from '../store/index.ts'
+import {
+  APACHE_GEOMETRY,
+  hasAbortFile,
+  type IndexGeometry,
+  type IndexSection,
+  indexSectionOf,
+  type Manifest,
+} from '../store/index.ts'
 import { type ChunkPlace } from './chunk-check.ts'
 import { type Finding, Findings } from './findings.ts'
+import { IndexCheck } from './index-check.ts'
 import { LogCheck } from './log-check.ts'
 import { checkManifest, type ManifestState } from './manifest-check.ts'
 import { QueuesCheck } from './queues-check.ts'
@@ -15,6 +23,8 @@ import { UnitBlocks } from './unit-blocks.ts'
 const BLOCK_BYTES = 1024 * 1024
 /** Segments of the log have a length that is a multiple of it. */
 const PAGE_BYTES = 4096
+/** LevelDB's: to open one is to change it. */
+const DATABASES = ['orrery/moved', 'orrery/keys'] as const
 
 export interface VerifyProgress {
   readonly doneBytes: number
@@ -27,6 +37,8 @@ export interface VerifyOptions {
   readonly directory: string
   /** Length of the log's segments; what the files say when it is left out. */
   readonly segmentBytes?: number | undefined
+  /** Of the message index; default Apache's. */
+  readonly indexGeometry?: IndexGeometry | undefined
   /** Told of each finding as soon as it is complete. */
   readonly onFinding: (finding: Finding) => void
   readonly onProgress?: ((progress: VerifyProgress) => void) | undefined
@@ -39,11 +51,15 @@ export interface VerifySummary {
   readonly isClean: boolean
   readonly recordCount: number
   readonly queueCount: number
+  /** Files of the message index that were read. */
+  readonly indexFileCount: number
   readonly chunkCount: number
   /** Messages in the chunks. */
   readonly waitingCount: number
   /** Bytes of the commit log and the chunks that were looked at. */
   readonly readBytes: number
+  /** Folders of databases, which are not read. */
+  readonly uncheckedFolders: readonly string[]
 }
 
 /**
@@ -98,7 +114,7 @@ class Verification {
     const log = await this.#openLog(manifest)
     this.#totalBytes = log.endOffset - log.firstOffset
     for (const { section } of chunks) this.#totalBytes += section.sizeBytes
-    const { recordCount, queueCount } = await this.#checkLog(log, state)
+    const logCounts = await this.#checkLog(log, state)
     const progress = (bytes: number): void => {
       this.#chunkBytes += bytes
       this.#tellProgress()
@@ -116,8 +132,9 @@ class Verification {
     findings.end()
     const { damageCount, noteCount } = findings
     const readBytes = this.#logBytes + this.#chunkBytes
-    const counts = { recordCount, queueCount, chunkCount: chunks.length, waitingCount, readBytes }
-    return { damageCount, noteCount, isClean, ...counts }
+    const counts = { ...logCounts, chunkCount: chunks.length, waitingCount, readBytes }
+    const uncheckedFolders = await this.#databases()
+    return { damageCount, noteCount, isClean, ...counts, uncheckedFolders }
   }
 
   #chunksOf(manifest: Manifest | undefined): readonly ChunkPlace[] {
@@ -138,6 +155,25 @@ class Verification {
       this.#damagedSection(error)
       return []
     }
+  }
+
+  #indexSectionOf(manifest: Manifest | undefined): IndexSection | undefined {
+    try {
+      return indexSectionOf(manifest?.sections['messageIndex'])
+    } catch (error) {
+      if (!(error instanceof BrokerError)) throw error
+      this.#damagedSection(error)
+      return undefined
+    }
+  }
+
+  async #databases(): Promise<readonly string[]> {
+    const found: string[] = []
+    for (const name of DATABASES) {
+      const names = await this.#files.list(`${this.#directory}/${name}`)
+      if (names.length > 0) found.push(name)
+    }
+    return found
   }
 
   #damagedSection({ details }: BrokerError): void {
@@ -171,13 +207,14 @@ class Verification {
   async #checkLog(
     log: SegmentReader,
     { manifest }: ManifestState,
-  ): Promise<{ recordCount: number; queueCount: number }> {
+  ): Promise<{ recordCount: number; queueCount: number; indexFileCount: number }> {
     const files = this.#files
     const findings = this.#findings
     const { cleanStop, appliedOffset = 0 } = manifest ?? {}
     const isClean = cleanStop !== undefined
     // What an unclean stop of another broker leaves is built again from the log.
-    const isForeign = manifest === undefined && !(await hasAbortFile(files, this.#directory))
+    const isAborted = await hasAbortFile(files, this.#directory)
+    const isForeign = manifest === undefined && !isAborted
     const endMin = log.endOffset === 0 && appliedOffset === 0 ? 0 : appliedOffset
     const check = new LogCheck(log, { endMin, isExact: isClean }, findings)
     const queues = new QueuesCheck(files, `${this.#directory}/consumequeue`, {
@@ -189,9 +226,30 @@ class Verification {
       isForeign,
       levelsMs: this.#levelsMsOf(manifest),
     })
+    const section = this.#indexSectionOf(manifest)
+    const index = new IndexCheck(`${this.#directory}/index`, {
+      files,
+      findings,
+      geometry: this.#options.indexGeometry ?? APACHE_GEOMETRY,
+      log,
+      ranges: check.ranges,
+      isClean,
+      section,
+      isForeign: manifest === undefined,
+      // Without a section the index is off, or has another broker's work only.
+      itemsTo: section === undefined ? 0 : appliedOffset,
+      isBuiltAgain: manifest === undefined && isAborted,
+    })
     await queues.discover(isClean)
+    await index.discover()
     await check.run({
-      record: (source, position, offset) => queues.record(source, position, offset),
+      record: (source, position, offset) => {
+        const inQueue = queues.record(source, position, offset)
+        const inIndex = index.record(source, position, offset)
+        return inQueue === undefined || inIndex === undefined
+          ? (inQueue ?? inIndex)
+          : both(inQueue, inIndex)
+      },
       progress: offset => {
         this.#logBytes = offset - log.firstOffset
         this.#tellProgress()
@@ -200,16 +258,25 @@ class Verification {
     this.#logBytes = log.endOffset - log.firstOffset
     this.#tellProgress()
     await log.close()
+    await index.end()
     const block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
     for (const queue of queues.all()) await queue.end(block)
     check.tellRanges(appliedOffset)
-    return { recordCount: check.recordCount, queueCount: queues.count }
+    return {
+      recordCount: check.recordCount,
+      queueCount: queues.count,
+      indexFileCount: index.fileCount,
+    }
   }
 
   #tellProgress(): void {
     const doneBytes = this.#logBytes + this.#chunkBytes
     this.#options.onProgress?.({ doneBytes, totalBytes: this.#totalBytes })
   }
+}
+
+async function both(first: Promise<void>, second: Promise<void>): Promise<void> {
+  await Promise.all([first, second])
 }
 
 /** Length of the log's segments, from their names, else from the size of the only one. */

@@ -1,6 +1,13 @@
 /** Bits that go bad and files that are cut off, and what `verifyStore` and a start make of it. */
 import { BrokerError } from '../../core/base/index.ts'
 import { type SeededRandom, SimulatedWorld } from '../../core/platform/simulated/index.ts'
+import {
+  APACHE_GEOMETRY,
+  ITEM_BYTES,
+  itemKeyHash,
+  SLOT_BYTES,
+  slotPosition,
+} from '../../engine/store/index.ts'
 import { type Finding, verifyStore } from '../../engine/verify/index.ts'
 import {
   checkRecord,
@@ -16,21 +23,26 @@ import { CLOSED_TOPIC, EngineRun, filesOn, makeStore, OPEN_TOPIC } from './small
 
 /** What can go bad: one kind of file, and where bytes were written in each. */
 export interface DamageTarget {
-  readonly kind: 'log' | 'queue' | 'ladder' | 'parked' | 'manifest'
+  readonly kind: 'log' | 'queue' | 'index' | 'ladder' | 'parked' | 'manifest'
   readonly path: string
   readonly content: Buffer
   /** Behind the last byte that a reader looks at. */
   readonly writtenBytes: number
 }
 
+type Range = readonly [from: number, to: number]
+
 const TARGETS: readonly (readonly [DamageTarget['kind'], RegExp])[] = [
   ['log', /\/commitlog\/\d+$/],
   ['queue', /\/consumequeue\/.*\/\d{20}$/],
+  ['index', /\/index\/\d{17}$/],
   ['ladder', /\/orrery\/ladder\/.*\/\d+-\d+$/],
   ['parked', /\/orrery\/parked\/\d+$/],
   ['manifest', /\/orrery\/manifest-[ab]$/],
 ]
 const UNIT_BYTES = 20
+const ZEROS = Buffer.alloc(64 * 1024)
+const UNUSED = /the unused end of the segment$|which no reader uses$/
 
 /** The files of the store that are under a promise: every change of a bit in them is found. */
 export async function damageTargets(world: SimulatedWorld): Promise<readonly DamageTarget[]> {
@@ -38,7 +50,8 @@ export async function damageTargets(world: SimulatedWorld): Promise<readonly Dam
   for (const [path, content] of await filesOn(world)) {
     const kind = TARGETS.find(([, pattern]) => pattern.test(path))?.[0]
     if (kind === undefined) continue
-    const writtenBytes = kind === 'log' || kind === 'queue' ? usedBytes(content) : content.length
+    const isFilledUp = kind === 'log' || kind === 'queue' || kind === 'index'
+    const writtenBytes = isFilledUp ? usedBytes(content) : content.length
     targets.push({ kind, path, content, writtenBytes })
   }
   return targets
@@ -47,6 +60,9 @@ export async function damageTargets(world: SimulatedWorld): Promise<readonly Dam
 /** Up to the end of the last unit, of which the last bytes may be zeros. */
 function usedBytes(content: Buffer): number {
   let end = content.length
+  while (end > ZEROS.length && content.subarray(end - ZEROS.length, end).equals(ZEROS)) {
+    end -= ZEROS.length
+  }
   while (end > 0 && content[end - 1] === 0) end--
   return Math.min(content.length, Math.ceil(end / UNIT_BYTES) * UNIT_BYTES)
 }
@@ -60,10 +76,27 @@ export function pickTarget(
   const ofKind = targets.filter(target => target.kind === kind)
   let position = random.below(ofKind.reduce((sum, { writtenBytes }) => sum + writtenBytes, 0))
   for (const target of ofKind) {
-    if (position < target.writtenBytes) return { target, position }
-    position -= target.writtenBytes
+    if (position >= target.writtenBytes) {
+      position -= target.writtenBytes
+      continue
+    }
+    if (kind !== 'index') return { target, position }
+    const [from, to] = pickPart(random, target)
+    return { target, position: from + random.below(to - from) }
   }
   throw new Error('there is no file to damage')
+}
+
+/** Of an index file nearly everything is slots that are not in use. */
+function pickPart(random: SeededRandom, { content, writtenBytes }: DamageTarget): Range {
+  const { slotCount } = APACHE_GEOMETRY
+  const header: Range = [0, slotPosition(0)]
+  const slots: Range = [slotPosition(0), slotPosition(slotCount)]
+  const items: Range = [slotPosition(slotCount), writtenBytes]
+  const item = items[0] + random.below(items[1] - items[0])
+  const hash = itemKeyHash(content, item - (item % ITEM_BYTES))
+  const used = slotPosition(hash % slotCount)
+  return random.pick([header, slots, [used, used + SLOT_BYTES], items, items])
 }
 
 /** Cuts a file off. */
@@ -131,7 +164,7 @@ export async function unfoundDamage(
     if (!namesPlace(findings, { path, position })) unfound.push(`${path} ${position}/${bit}`)
     // Only where the bytes mean nothing may it be worth no more than a note.
     const isSlight = findings.every(({ kind }) => kind === 'note')
-    const isUnused = findings.every(({ what }) => what.endsWith('the unused end of the segment'))
+    const isUnused = findings.every(({ what }) => UNUSED.test(what))
     if (isSlight && !isUnused) unfound.push(`${path} ${position}/${bit}: a note`)
     world.disk.flipBit(path, position, bit)
   }
@@ -176,7 +209,7 @@ export async function startOnDamage(
   const isFound = namesPlace(await findingsOn(world), { path: target.path, position })
   const lineCount = world.logLines.length
   world.stepClock(LONG_MS)
-  const counts = await deliveredAtLast(world)
+  const { counts, wronglyFound } = await servedAtLast(world)
   const missing = [...expected].filter(number => !counts.has(number))
   const to = kind === 'cut' ? target.content.length : position + 1
   const unhit = missing.filter(number => !isHit(target, { from: position, to }, number))
@@ -188,24 +221,41 @@ export async function startOnDamage(
     const isPlace = target.kind === 'queue' && message.startsWith('a record of the commit log')
     return isPlace || fields['file'] === target.path
   })
+  // Its messages are delivered all the same, and not found by their keys.
+  const isUnsearched = target.kind === 'index' && kind === 'cut'
   return [
     ...(isFound ? [] : [`${place}: not found`]),
     ...(unhit.length > 1 || (target.kind !== 'queue' && unhit.length > 0)
       ? [`${place}: missing ${unhit.join()}`]
       : []),
     ...wrong.map(([number, count]) => `${place}: ${number} came ${count} times`),
-    ...(missing.length === 0 || isTold ? [] : [`${place}: the loss is not reported`]),
+    ...wronglyFound.map(number => `${place}: a search for ${number} found another message`),
+    ...((missing.length === 0 && !isUnsearched) || isTold
+      ? []
+      : [`${place}: the loss is not reported`]),
   ]
 }
 
-async function deliveredAtLast(world: SimulatedWorld): Promise<Map<number, number>> {
+/** Lets all come due and searches for each message. */
+async function servedAtLast(world: SimulatedWorld): Promise<{
+  readonly counts: Map<number, number>
+  readonly wronglyFound: readonly number[]
+}> {
   const run = await EngineRun.start(world)
   await run.open(CLOSED_TOPIC)
   await world.runFor(60_000)
   const counts = await run.delivered(OPEN_TOPIC)
   for (const [number, count] of await run.delivered(CLOSED_TOPIC)) counts.set(number, count)
+  const wronglyFound: number[] = []
+  for (const number of counts.keys()) {
+    const found = [
+      ...(await run.found(OPEN_TOPIC, number)),
+      ...(await run.found(CLOSED_TOPIC, number)),
+    ]
+    if (found.some(each => each !== number)) wronglyFound.push(number)
+  }
   await run.stop()
-  return counts
+  return { counts, wronglyFound }
 }
 
 /** Whether a record of the message, with its timer header, lies in the damaged range. */
@@ -214,6 +264,7 @@ function isHit(
   range: { readonly from: number; readonly to: number },
   number: number,
 ): boolean {
+  if (kind === 'index') return false
   const headerBytes = kind === 'log' ? 0 : TIMER_HEADER_BYTES
   for (let at = 0; at + RECORD_SIZE_MIN_BYTES <= content.length; at++) {
     if (recordMagic(content, at) !== RECORD_MAGIC_V1) continue

@@ -22,6 +22,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const TOPIC = { readQueueCount: 1, writeQueueCount: 1, order: false, topicSysFlag: 0 } as const
 const SETTINGS = { ...TOPIC, filterType: 'SINGLE_TAG', attributes: {} } as const
+const FAR_MS = Number.MAX_SAFE_INTEGER
 const PERM_READ = 4
 const PERM_OPEN = 6
 
@@ -137,6 +138,16 @@ export class EngineRun {
       fromOffset = read.nextOffset
     }
     return counts
+  }
+
+  /** Numbers of the messages that a search by the key of one of them finds. */
+  async found(topic: string, number: number): Promise<readonly number[]> {
+    const query = { topic, key: String(number), by: 'any', fromMs: 0, toMs: FAR_MS } as const
+    const searching = this.engine.messageIndex?.search({ ...query, countMax: 64 })
+    const records = await this.#world.finish(Promise.resolve(searching ?? []))
+    return records.map(record => {
+      return Number(findProperty(recordProperties(record, 0), PROPERTY.KEYS))
+    })
   }
 
   #fill(topic: string, body: Buffer): PutRequest {

@@ -1,9 +1,9 @@
-import { assert, BrokerError } from '../../../core/base/index.ts'
+import { assert } from '../../../core/base/index.ts'
 import type { Platform } from '../../../core/platform/index.ts'
-import { ManifestFields } from '../manifest-fields.ts'
 import type { IndexBatch } from './index-batch.ts'
 import { IndexFile } from './index-file.ts'
 import { emptyIndexHeader, type IndexGeometry, type IndexHeader } from './index-layout.ts'
+import { indexSectionOf } from './index-section.ts'
 
 const NAME_DIGITS = 17
 const HEAD_DIGITS = 8
@@ -65,7 +65,7 @@ export class IndexFiles {
     isLost: boolean
   }): Promise<void> {
     const { store } = known
-    const section = store.isForeign ? undefined : sectionOf(known.section)
+    const section = store.isForeign ? undefined : indexSectionOf(known.section)
     this.#lastName = section?.lastName ?? ''
     const names = await this.#platform.files.list(this.#directory)
     for (const name of names.filter(each => /^\d{17}$/.test(each))) {
@@ -168,40 +168,6 @@ export class IndexFiles {
   async #remove(file: IndexFile): Promise<void> {
     await file.remove()
     await this.#platform.files.syncDirectory(this.#directory)
-  }
-}
-
-interface Section {
-  /** Greatest name at that time, also of files that are not ours to read. */
-  readonly lastName: string
-  /** Empty when there was no file. */
-  readonly fileName: string
-  readonly header: IndexHeader
-}
-
-/** `undefined` while no checkpoint has known the index. */
-function sectionOf(value: unknown): Section | undefined {
-  if (value === undefined) return undefined
-  const fields = new ManifestFields(value, 'sections.messageIndex')
-  const lastName = fields.text('lastName')
-  if (!fields.has('newest')) return { lastName, fileName: '', header: emptyIndexHeader() }
-  const newest = fields.object('newest')
-  const fileName = newest.text('fileName')
-  if (!/^\d{17}$/.test(fileName)) {
-    const field = 'sections.messageIndex.newest.fileName'
-    throw new BrokerError('STORE_DAMAGED', { file: 'manifest', field, problem: 'no name' })
-  }
-  return {
-    lastName,
-    fileName,
-    header: {
-      beginTimeMs: newest.timeMs('beginTimeMs'),
-      endTimeMs: newest.timeMs('endTimeMs'),
-      beginOffset: newest.count('beginOffset'),
-      endOffset: newest.count('endOffset'),
-      usedSlotCount: 0,
-      nextItem: newest.count('nextItem'),
-    },
   }
 }
 

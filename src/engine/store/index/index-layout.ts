@@ -45,6 +45,18 @@ const AT_USED_SLOTS = 32 // int32
 const AT_NEXT_ITEM = 36 // int32, 1 in an empty file
 assert(AT_NEXT_ITEM + 4 === INDEX_HEADER_BYTES, 'the fields must fill the header exactly')
 
+/** Where the fields lie, the end not included. */
+export const INDEX_HEADER_FIELDS: Readonly<
+  Record<keyof IndexHeader, readonly [from: number, to: number]>
+> = {
+  beginTimeMs: [AT_BEGIN_TIME, AT_END_TIME],
+  endTimeMs: [AT_END_TIME, AT_BEGIN_OFFSET],
+  beginOffset: [AT_BEGIN_OFFSET, AT_END_OFFSET],
+  endOffset: [AT_END_OFFSET, AT_USED_SLOTS],
+  usedSlotCount: [AT_USED_SLOTS, AT_NEXT_ITEM],
+  nextItem: [AT_NEXT_ITEM, INDEX_HEADER_BYTES],
+}
+
 /** What is in a file. Times in milliseconds since 1970. */
 export interface IndexHeader {
   beginTimeMs: number

@@ -1,34 +1,19 @@
 import { BrokerError, Gate } from '../../../core/base/index.ts'
 import type { Platform } from '../../../core/platform/index.ts'
-import {
-  isAcceptQueue,
-  javaHash,
-  propertiesStart,
-  recordStoreTimeMs,
-  recordSysFlag,
-  SYS_FLAG,
-  TIMER_TOPIC,
-} from '../../../model/message/index.ts'
+import { recordStoreTimeMs } from '../../../model/message/index.ts'
 import { hasAbortFile } from '../apache-files.ts'
 import type { Store } from '../store.ts'
 import type { AppliedRecord, CheckpointParticipant, RecordApplier } from '../topic-applier.ts'
 import { ENTRY_BYTES, IndexBatch, type IndexPlace } from './index-batch.ts'
 import type { IndexFile } from './index-file.ts'
 import { IndexFiles } from './index-files.ts'
-import {
-  APACHE_GEOMETRY,
-  type IndexGeometry,
-  keyHashOf,
-  keyHashOfText,
-  secondsSince,
-} from './index-layout.ts'
+import { APACHE_GEOMETRY, type IndexGeometry, keyHashOfText, secondsSince } from './index-layout.ts'
 import { type MessageQuery, recordsAt } from './message-query.ts'
-import { hashOn, RecordKeys, wordEnd } from './record-keys.ts'
+import { RecordHashes } from './record-hashes.ts'
 
 const STAGED_BYTES_MAX = 8 * 1024 * 1024
 /** Searches at the same time; the others wait in line. */
 const SEARCHES_MAX = 2
-const HASH_OF_SEPARATOR = javaHash('#')
 
 /** What is asked of the store. */
 export interface IndexedStore {
@@ -62,7 +47,7 @@ export class MessageIndex implements CheckpointParticipant, RecordApplier {
   readonly #platform: Platform
   readonly #files: IndexFiles
   readonly #stagedBytesMax: number
-  readonly #keys = new RecordKeys()
+  readonly #hashes = new RecordHashes()
   readonly #searches = new Gate(SEARCHES_MAX)
   /** Takes in entries. */
   #batch: IndexBatch | undefined
@@ -137,29 +122,13 @@ export class MessageIndex implements CheckpointParticipant, RecordApplier {
   }
 
   apply(record: AppliedRecord): void {
-    const { source, position, queue, commitLogOffset } = record
+    const { source, position, commitLogOffset } = record
     if (commitLogOffset <= this.#knownOffset) return
-    const kind = recordSysFlag(source, position) & SYS_FLAG.TRANSACTION_MASK
-    if (kind === SYS_FLAG.TRANSACTION_ROLLBACK) return
-    const keys = this.#keys
-    keys.read(source, propertiesStart(source, position), position + record.sizeBytes)
-    let topicHash = queue.topicKeyHash
-    if (queue.topic === TIMER_TOPIC) {
-      if (!isAcceptQueue(queue.queueId) || keys.realTopicEnd === 0) return
-      topicHash = hashOn(0, source, keys.realTopicStart, keys.realTopicEnd)
-      topicHash = (Math.imul(topicHash, 31) + HASH_OF_SEPARATOR) | 0
-    }
+    const hashes = this.#hashes
+    hashes.read(record)
     const storeTimeMs = recordStoreTimeMs(source, position)
-    if (keys.uniqueKeyEnd > 0) {
-      const hash = hashOn(topicHash, source, keys.uniqueKeyStart, keys.uniqueKeyEnd)
-      this.#add(keyHashOf(hash), commitLogOffset, storeTimeMs)
-    }
-    for (let start = keys.keysStart; start < keys.keysEnd;) {
-      const end = wordEnd(source, start, keys.keysEnd)
-      if (end > start) {
-        this.#add(keyHashOf(hashOn(topicHash, source, start, end)), commitLogOffset, storeTimeMs)
-      }
-      start = end + 1
+    for (let index = 0; index < hashes.count; index++) {
+      this.#add(hashes.at(index), commitLogOffset, storeTimeMs)
     }
   }
 

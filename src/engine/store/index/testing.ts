@@ -61,7 +61,10 @@ export interface KeyedMessage {
 }
 
 /** Appends a message; returns where it lies in the log. */
-export function sendKeyed({ world, store }: IndexedScene, message: KeyedMessage): number {
+export function sendKeyed(
+  { world, store }: Pick<IndexedScene, 'world' | 'store'>,
+  message: KeyedMessage,
+): number {
   const { topic = 'TopicTest', uniqueKey, keys = '', body = '', waits = false } = message
   let properties = `WAIT\u0001true\u0002UNIQ_KEY\u0001${uniqueKey}\u0002`
   if (keys !== '') properties += `KEYS\u0001${keys}\u0002`
