@@ -386,8 +386,9 @@ function checkLate(send: Send, message: Message, at: string): void {
   throw new Violation(1, `${at}: ${describe(send)} is there at ${message.storeTimeMs}`)
 }
 
-function uniqueKeyOf({ handle }: Send): string | undefined {
-  return handle === undefined ? undefined : decodeRecallHandle(handle)?.uniqueKey
+function uniqueKeyOf({ handle, properties }: Send): string | undefined {
+  const given = properties.get(PROPERTY.UNIQ_KEY)
+  return given ?? (handle === undefined ? undefined : decodeRecallHandle(handle)?.uniqueKey)
 }
 
 function checkTime(

@@ -119,6 +119,9 @@ test('a topic that does not permit writing refuses, and takes the message once i
 test('a topic that has vanished is made again, unless topics are not made on use', async () => {
   const { world, record } = await accept()
   const fresh = await RemotingWorld.open({ seed: 2 })
+  // Not before a crash leaves the topic there.
+  expect(sinkOf(fresh).deliver(record, 0, 1)).toBe('refused')
+  await fresh.world.finish(fresh.broker.topics.find('orders')?.durable ?? Promise.resolve())
   expect(sinkOf(fresh).deliver(record, 0, 1)).toBe('appended')
   expect(fresh.broker.topics.find('orders')?.writeQueueCount).toBe(4)
   const strict = await RemotingWorld.open({ seed: 3, autoCreate: false })

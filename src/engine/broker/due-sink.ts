@@ -149,10 +149,15 @@ export class BrokerDueSink implements DueSink {
     return 'appended'
   }
 
-  /** `undefined` when there is no such topic, none can be made, or it does not permit writing. */
+  /**
+   * `undefined` when there is no such topic, none can be made, or it does not permit writing. A topic
+   * that was made just now takes messages when its settings are durable: nobody would find them after
+   * a crash. Until then they are parked.
+   */
   #target(name: string): Topic | undefined {
     const topic = this.#parts.topics.find(name) ?? this.#create(name)
-    if (topic === undefined || isReservedForSending(name)) return undefined
+    if (topic?.durable !== undefined || topic === undefined) return undefined
+    if (isReservedForSending(name)) return undefined
     const isWritable = (topic.perm & PERM_WRITE) !== 0 && topic.writeQueueCount > 0
     return isWritable ? topic : undefined
   }
