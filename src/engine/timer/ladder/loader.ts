@@ -160,6 +160,7 @@ export class Loader {
   async #step(): Promise<number> {
     this.#overdue.look()
     const nowMs = this.#platform.clock.timeMs()
+    this.#handDown(nowMs)
     const candidates = this.#candidates(nowMs)
     if (await this.#loadSmall(candidates, nowMs)) return STEP_PAUSE_MS
     // What is due later must not take the room that another waits for, unless that is overdue:
@@ -169,7 +170,7 @@ export class Loader {
     for (const partition of candidates) {
       const chunk = partition.nextChunk
       if (chunk === undefined) continue
-      if (!chunk.isLoading && this.#mustSplit(partition)) {
+      if (this.#mustSplit(partition, chunk)) {
         await this.#relieve()
         await this.#guarded(partition, () => this.#split(partition, chunk))
         return STEP_PAUSE_MS
@@ -223,16 +224,25 @@ export class Loader {
     return chunk.untakenBytes > 0 && chunk.sizeBytes <= this.#loadBytesMax * SMALL
   }
 
+  /**
+   * Hands down all that can be, from coarse to fine, before anything is loaded or split: it takes
+   * no time, and a millisecond has all of its chunks then, of which the oldest is loaded first.
+   */
+  #handDown(nowMs: number): void {
+    for (const partition of this.#table.all()) {
+      if (!beginsSoon(partition, nowMs)) continue
+      const { nextChunk } = partition
+      if (nextChunk === undefined || !this.#mustSplit(partition, nextChunk)) continue
+      for (const chunk of partition.chunks) this.#table.handDown(partition, chunk)
+    }
+  }
+
   /** Partitions that something is to be done for, from the next due on. */
   #candidates(nowMs: number): Partition[] {
     const candidates: Partition[] = []
     for (const partition of this.#table.all()) {
-      const { untakenBytes } = partition
-      if (untakenBytes === 0) continue
-      const finerCount = rungs.length - 1 - partition.rung.index
-      const leadMs = Math.max(LEAD_MS, (finerCount * untakenBytes) / SPLIT_BYTES_PER_MS)
-      if (partition.startMs > nowMs + leadMs) continue
-      if (!this.#hasJustFailed(partition)) candidates.push(partition)
+      if (beginsSoon(partition, nowMs) && !this.#hasJustFailed(partition))
+        candidates.push(partition)
     }
     // By what is in them: a coarse one begins early and may hold what is due late. Of what is due at
     // the same time, the one that was accepted first: it may still be on its way down.
@@ -268,7 +278,9 @@ export class Loader {
     return this.#platform.clock.uptimeMs() - begunAtMs >= GATHER_MS
   }
 
-  #mustSplit(partition: Partition): boolean {
+  /** `chunk` is its next one. */
+  #mustSplit(partition: Partition, chunk: Chunk): boolean {
+    if (chunk.isLoading) return false
     if (partition.isSplit) return true
     const bytesMax = partition.rung.loadShare * this.#loadBytesMax
     // One that is streamed may have thousands of parts in memory, which are not looked at each time.
@@ -364,4 +376,12 @@ export class Loader {
 /** It begins to be due soon, and will not be in the window for long. */
 function isSoon(chunk: Chunk, nowMs: number): boolean {
   return chunk.dueMinMs <= nowMs + NEAR_MS && chunk.dueMaxMs <= nowMs + LEAD_MS
+}
+
+/** It has something to load or to split, and it is time for that. */
+function beginsSoon({ rung, startMs, untakenBytes }: Partition, nowMs: number): boolean {
+  if (untakenBytes === 0) return false
+  const finerCount = rungs.length - 1 - rung.index
+  const leadMs = Math.max(LEAD_MS, (finerCount * untakenBytes) / SPLIT_BYTES_PER_MS)
+  return startMs <= nowMs + leadMs
 }

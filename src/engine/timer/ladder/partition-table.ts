@@ -79,17 +79,17 @@ export class PartitionTable {
   }
 
   /**
-   * Hands a chunk of a partition that is split to the one of the next finer rung, when all of it is
-   * due there and nothing of it has moved on: then nothing need be copied, and its file stays where
-   * it is. False when it is to be copied.
+   * Hands a chunk of a partition that is too large to load to the one of the next finer rung, if all
+   * of it is due there and nothing of it has moved on: nothing need be copied, and its file stays
+   * where it is.
    */
-  handDown(parent: Partition, chunk: Chunk): boolean {
+  handDown(parent: Partition, chunk: Chunk): void {
+    parent.isSplit = true
     const rung = rungAt(parent.rung.index + 1)
     const startMs = partitionStart(rung, chunk.dueMinMs)
-    if (!chunk.isUntouched || partitionStart(rung, chunk.dueMaxMs) !== startMs) return false
+    if (!chunk.isUntouched || partitionStart(rung, chunk.dueMaxMs) !== startMs) return
     parent.dropChunk(chunk)
     this.#at(rung, startMs).addChunk(chunk, undefined)
-    return true
   }
 
   /** Takes a chunk out; its file goes once a snapshot without it is durable. */

@@ -50,11 +50,10 @@ export class Splitter {
 
   /**
    * Does one step on a chunk of a partition that is too large to load: distributes it over the next
-   * finer rung. A chunk that is due in one partition there is handed down as it is.
+   * finer rung.
    */
   async split(partition: Partition, chunk: Chunk, firedMs: number): Promise<number> {
     partition.isSplit = true
-    if (this.#table.handDown(partition, chunk)) return 0
     partition.seal(chunk)
     const heavy = await this.#heavyOf(partition)
     return this.#step(partition, chunk, {
