@@ -279,12 +279,14 @@ export class ConsumeQueue {
   async #passDamage(from: number, limit: number, known: KnownLog): Promise<number | undefined> {
     const end = Math.min(limit, from + DAMAGED_UNITS_MAX)
     const units = await this.#readUnitsFromFile(from, Math.max(0, end - from))
+    const placeMin = await this.#placeBehind(from)
     for (let next = from + 1; next < end; next++) {
       const unit = units.at(next - from)
       const place = unit.commitLogOffset(0)
       const isNamed = isBelow(unit, known.commitLogEnd) && unit.size(0) !== PADDING_SIZE
       if (!isNamed || place < known.commitLogMin) continue
-      if (!(await known.isRecordOf(unit, this, next))) continue
+      const record = await known.recordAt(unit, this, next)
+      if (record === 'other' || (record === 'damaged' && place < placeMin)) continue
       known.log.error('units of a queue are damaged; their messages are passed over', undefined, {
         file: this.#segments.pathOf(this.#segments.baseOf(from * UNIT_BYTES)),
         topic: this.topic,
@@ -354,13 +356,20 @@ export class ConsumeQueue {
     if (!isBelow(unit, known.commitLogEnd)) return false
     if (unit.size(0) === PADDING_SIZE) return true
     const place = unit.commitLogOffset(0)
-    if (place >= known.commitLogMin) return known.isRecordOf(unit, this, offset)
-    // Its record is gone from the log: then all that can be said is that places increase.
-    if (offset * UNIT_BYTES === this.#segments.firstOffset) return true
+    const isGone = place < known.commitLogMin
+    const record = isGone ? 'damaged' : await known.recordAt(unit, this, offset)
+    if (record !== 'damaged') return record === 'own'
+    // All that can be said is that places increase.
+    return place >= (await this.#placeBehind(offset))
+  }
+
+  /** Least place in the log that a unit at `offset` can have, by the one before it. */
+  async #placeBehind(offset: number): Promise<number> {
+    if (offset * UNIT_BYTES <= this.#segments.firstOffset) return 0
     const before = await this.#readUnitsFromFile(offset - 1, 1)
-    const beforePlace = before.commitLogOffset(0)
+    const place = before.commitLogOffset(0)
     // Padding has the place of the message that follows it.
-    return before.size(0) === PADDING_SIZE ? place >= beforePlace : place > beforePlace
+    return before.size(0) === PADDING_SIZE ? place : place + 1
   }
 
   async #readUnitsFromFile(offset: number, count: number): Promise<UnitBlock> {
@@ -420,12 +429,15 @@ export interface KnownLog {
   readonly isClean: boolean
   readonly log: Log
   /** Tells whether the log record that `unit` names is message `queueOffset` of the queue. */
-  readonly isRecordOf: (
+  readonly recordAt: (
     unit: UnitBlock,
     queue: ConsumeQueue,
     queueOffset: number,
-  ) => Promise<boolean>
+  ) => Promise<RecordAt>
 }
+
+/** `damaged`: it may be the one, and nobody can say. */
+export type RecordAt = 'own' | 'other' | 'damaged'
 
 function isBelow(unit: UnitBlock, commitLogEnd: number): boolean {
   const place = unit.commitLogOffset(0)

@@ -13,7 +13,7 @@ import {
   SYS_FLAG,
   tagsCodeOf,
 } from '../../model/message/index.ts'
-import type { ConsumeQueue, UnitBlock } from './consume-queue.ts'
+import type { ConsumeQueue, RecordAt, UnitBlock } from './consume-queue.ts'
 import { isZeroBetween } from './log-presence.ts'
 import { scanLog, type ScanResult } from './log-scan.ts'
 import type { QueueTable } from './queue-table.ts'
@@ -132,8 +132,8 @@ async function loadUnits(
       commitLogEnd,
       isClean,
       log: parts.platform.log,
-      isRecordOf: (unit, candidate, queueOffset) =>
-        isRecordOf(parts, unit, { queue: candidate, queueOffset }),
+      recordAt: (unit, candidate, queueOffset) =>
+        recordAt(parts, unit, { queue: candidate, queueOffset }),
     })
   }
 }
@@ -238,25 +238,25 @@ export async function offsetKnownToQueues(
   return known
 }
 
-async function isRecordOf(
+async function recordAt(
   parts: RecoveryParts,
   unit: UnitBlock,
   place: { queue: ConsumeQueue; queueOffset: number },
-): Promise<boolean> {
+): Promise<RecordAt> {
   const commitLogOffset = unit.commitLogOffset(0)
   const head = Buffer.alloc(4)
-  if ((await parts.segments.read(head, commitLogOffset)) < head.length) return false
+  if ((await parts.segments.read(head, commitLogOffset)) < head.length) return 'other'
   const size = recordSize(head, 0)
-  if (size === 0) return isZeroed(parts, unit)
-  if (size <= 0 || size > RECORD_BYTES_MAX) return false
+  if (size === 0) return (await isZeroed(parts, unit)) ? 'damaged' : 'other'
+  if (size <= 0 || size > RECORD_BYTES_MAX) return 'other'
   const record = Buffer.alloc(size)
   const got = await parts.segments.read(record, commitLogOffset)
-  if (checkRecord(record, 0, got).kind !== 'record') return true // damaged, yet the unit may be right
-  return (
+  if (checkRecord(record, 0, got).kind !== 'record') return 'damaged'
+  const isOwn =
     recordTopic(record, 0) === place.queue.topic &&
     recordQueueId(record, 0) === place.queue.queueId &&
     recordQueueOffset(record, 0) === place.queueOffset
-  )
+  return isOwn ? 'own' : 'other'
 }
 
 /** Where the log was filled with zeros the unit may be right: its number must not be given again. */
