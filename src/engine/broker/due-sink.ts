@@ -33,9 +33,9 @@ import type { Topic, TopicTable } from './topics.ts'
 
 /** Queues of a target topic that has vanished since the message was accepted. */
 const WISHED_QUEUE_COUNT = 4
-const PUBLISHED: readonly string[] = [
-  PROPERTY.ORRERY_TIMER_ID,
-  PROPERTY.ORRERY_REPLACES,
+const PUBLISHED: readonly string[] = [PROPERTY.ORRERY_TIMER_ID, PROPERTY.ORRERY_REPLACES]
+/** What a late policy says of a message. */
+const LATE: readonly string[] = [
   PROPERTY.ORRERY_ON_LATE,
   PROPERTY.ORRERY_LATE_AFTER_MS,
   PROPERTY.ORRERY_DEAD_LETTER_REASON,
@@ -94,7 +94,8 @@ export class BrokerDueSink implements DueSink {
   deliver(source: Buffer, position: number, timerId: number): DueOutcome {
     const { store, statistics, clock } = this.#parts
     const accepted = recordProperties(source, position)
-    const onLate = onLateOf(accepted, clock.timeMs())
+    const hasPolicy = accepted.includes(PROPERTY.ORRERY_ON_LATE)
+    const onLate = hasPolicy ? onLateOf(accepted, clock.timeMs()) : 'deliver'
     if (onLate === 'drop') return this.#drop(accepted, timerId)
     const isDeadLetter = onLate === 'deadLetter'
     const realTopic = findProperty(accepted, PROPERTY.REAL_TOPIC) ?? ''
@@ -113,7 +114,8 @@ export class BrokerDueSink implements DueSink {
     draft.bodyStart = recordBodyStart(source, position)
     draft.bodyEnd = recordBodyEnd(source, position)
     // A message that was published once and sent back carries the id of that earlier time.
-    const kept = removeProperties(accepted, PUBLISHED)
+    let kept = removeProperties(accepted, PUBLISHED)
+    if (hasPolicy) kept = removeProperties(kept, LATE)
     draft.properties = appendProperty(kept, PROPERTY.ORRERY_TIMER_ID, String(timerId))
     if (isDeadLetter) draft.properties = deadLetterProperties(draft.properties, realTopic)
     const tagsCode = tagsCodeOf(findProperty(accepted, PROPERTY.TAGS))

@@ -38,7 +38,6 @@ export function checkLatePolicy(properties: string, delays: string): void {
  * at `nowMs`: `deliver` unless it is late by more than its own policy permits.
  */
 export function onLateOf(accepted: string, nowMs: number): OnLate {
-  if (!accepted.includes(PROPERTY.ORRERY_ON_LATE)) return 'deliver'
   const onLate = findProperty(accepted, PROPERTY.ORRERY_ON_LATE)
   if (onLate !== 'drop' && onLate !== 'deadLetter') return 'deliver'
   const lateAfterMs = Number(findProperty(accepted, LATE_AFTER) ?? Infinity)

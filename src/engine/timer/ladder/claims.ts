@@ -9,6 +9,8 @@ import { IN_LOG, LOG_BLOCK, type Window } from './window.ts'
 /** Messages claimed at once: what falls due meanwhile waits for as much at most. */
 const BATCH_COUNT_MAX = 512
 const BATCH_BYTES_MAX = 1024 * 1024
+/** Batches between two looks at the fire position. */
+const BATCHES_OF_LOOK = 8
 /** A message whose bytes could not be read is claimed again after this. */
 const FAILED_PAUSE_MS = 1_000
 
@@ -20,6 +22,7 @@ export class Claims {
   readonly #overdue: Overdue
   readonly #claims: Claim[] = []
   #count = 0
+  #batchCount = 0
   #done = 0
   /** Claims whose bytes could not be read: they are tried again later, and hold up nobody. */
   #aside: Claim[] = []
@@ -28,6 +31,7 @@ export class Claims {
 
   readonly #firePosition: () => number
 
+  /** `firePosition` tells where the fire position would be now. */
   constructor(
     parts: { platform: Platform; window: Window; ahead: FiredAhead; overdue: Overdue },
     firePosition: () => number,
@@ -66,7 +70,8 @@ export class Claims {
     this.#done = 0
     for (const claim of this.#again.splice(0, BATCH_COUNT_MAX)) this.#claims[this.#count++] = claim
     this.#overdue.look()
-    const isEarliestFirst = this.#ahead.isFull(this.#firePosition())
+    if (this.#batchCount++ % BATCHES_OF_LOOK === 0) this.#ahead.look(this.#firePosition())
+    const isEarliestFirst = this.#ahead.isFull
     const limits: TakeLimits = {
       countMax: BATCH_COUNT_MAX - this.#count,
       bytesMax: BATCH_BYTES_MAX,

@@ -35,8 +35,6 @@ export class Delivery {
   readonly #keep: Keep
   readonly #cold: ColdReader
   readonly #ahead: FiredAhead
-  /** Where the fire position was when this step began. */
-  #firedMs = 0
   #lostCount = 0
 
   constructor(parts: DeliveryParts) {
@@ -62,11 +60,6 @@ export class Delivery {
   /** Messages whose bytes are damaged. */
   get lostCount(): number {
     return this.#lostCount
-  }
-
-  /** `firedMs` is where the fire position is now. */
-  beginStep(firedMs: number): void {
-    this.#firedMs = firedMs
   }
 
   isCold(claim: Readonly<Claim>): boolean {
@@ -102,7 +95,7 @@ export class Delivery {
 
   #done(claim: Claim): void {
     if (claim.block === LOG_BLOCK || claim.block === PARKED_BLOCK) return
-    this.#ahead.push(claim, this.#blocks.release(claim.block), this.#firedMs)
+    this.#ahead.push(claim, this.#blocks.release(claim.block))
   }
 
   /** The clock went back after the claim: it waits again. */

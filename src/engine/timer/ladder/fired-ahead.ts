@@ -21,6 +21,8 @@ export class FiredAhead {
   #count = 0
   /** At most so many of these would be named by a snapshot now. */
   #nameCount = 0
+  /** Where the fire position was at the last look. */
+  #firedMs = 0
   /** How many there were when that was last counted. */
   #countedAt = 0
   #deliverTimesMs = new Float64Array(CAPACITY_FIRST)
@@ -52,20 +54,20 @@ export class FiredAhead {
     return this.#before.has(timerId)
   }
 
-  /**
-   * There are as many as a manifest should name: what is due earliest goes first now. `firedMs` is
-   * where the fire position would be now.
-   */
-  isFull(firedMs: number): boolean {
-    if (this.#nameCount + this.#before.size < NAME_COUNT_MAX) return false
-    if (this.#count - this.#countedAt >= COUNT_AGAIN) this.#countNames(firedMs)
+  /** There are as many as a manifest should name: what is due earliest goes first now. */
+  get isFull(): boolean {
     return this.#nameCount + this.#before.size >= NAME_COUNT_MAX
   }
 
-  /** `firedMs` as for `isFull`, or earlier. */
-  push(message: FiredMessage, part: LoadedPart, firedMs: number): void {
+  /** To be called from time to time: `firedMs` is where the fire position would be now. */
+  look(firedMs: number): void {
+    this.#firedMs = firedMs
+    if (this.isFull && this.#count - this.#countedAt >= COUNT_AGAIN) this.#countNames()
+  }
+
+  push(message: FiredMessage, part: LoadedPart): void {
     const { deliverTimeMs, timerId } = message
-    if (deliverTimeMs > firedMs) this.#nameCount++
+    if (deliverTimeMs > this.#firedMs) this.#nameCount++
     if (this.#count === this.#timerIds.length) this.#grow()
     this.#deliverTimesMs[this.#count] = deliverTimeMs
     this.#timerIds[this.#count] = timerId
@@ -96,10 +98,11 @@ export class FiredAhead {
   }
 
   /** Many were ahead when they fired and are not any more. All are kept: F may be earlier again. */
-  #countNames(firedMs: number): void {
+  #countNames(): void {
     let nameCount = 0
     for (let index = 0; index < this.#count; index++) {
-      if ((this.#deliverTimesMs[index] ?? 0) > firedMs && !this.#parts[index]?.isOver) nameCount++
+      if ((this.#deliverTimesMs[index] ?? 0) > this.#firedMs && !this.#parts[index]?.isOver)
+        nameCount++
     }
     this.#nameCount = nameCount
     this.#countedAt = this.#count

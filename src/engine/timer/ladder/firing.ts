@@ -24,7 +24,6 @@ export class Firing {
   readonly #publisher: Publisher
   readonly #delivery: Delivery
   readonly #share: LoopShare
-  readonly #firePosition: () => number
   #timer: Timer | undefined
   #wakeAtMs = Infinity
   #batch: Promise<void> | undefined
@@ -44,7 +43,6 @@ export class Firing {
     this.#platform = parts.platform
     this.#window = parts.window
     this.#publisher = parts.publisher
-    this.#firePosition = firePosition
     this.#delivery = new Delivery(parts)
     this.#share = new LoopShare(parts.platform)
     this.claims = new Claims(parts, firePosition)
@@ -155,7 +153,6 @@ export class Firing {
   /** Delivers until the batch or the step is over, one has to be read, or the log is busy. */
   #deliverClaims(): void {
     const nowMs = this.#platform.clock.timeMs()
-    this.#delivery.beginStep(this.#firePosition())
     this.#isStepOver = false
     for (let count = 1; ; count++) {
       const { next } = this.claims

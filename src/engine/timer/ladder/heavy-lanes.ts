@@ -6,7 +6,9 @@ import type { Partition } from './partition.ts'
 
 /** Enough samples that who has an eighth of the bytes is found. */
 const SAMPLE_COUNT = 32
-const SAMPLE_BYTES = 64 * 1024
+const SAMPLE_BYTES = 16 * 1024
+/** Where a sample has no whole message, they are large: a larger one. */
+const LARGE_SAMPLE_BYTES = 256 * 1024
 /** Part of a partition's bytes that makes a lane heavy. */
 const HEAVY_SHARE = 1 / 8
 
@@ -20,7 +22,7 @@ export async function heavyLanes(partition: Partition): Promise<ReadonlySet<numb
   return shares.atLeast(HEAVY_SHARE)
 }
 
-/** The lane that has most of what is untaken of a chunk, by one sample of up to 64 KiB. */
+/** The lane that has most of what is untaken of a chunk, by one sample of it. */
 export async function mainLane(chunk: Chunk): Promise<number> {
   const shares = new LaneShares()
   await shares.sample(chunk, chunk.takenBytes)
@@ -32,7 +34,13 @@ class LaneShares {
   #sumBytes = 0
 
   async sample(chunk: Chunk, position: number): Promise<void> {
-    const sample = Buffer.allocUnsafe(Math.min(SAMPLE_BYTES, chunk.sizeBytes - position))
+    const knownBytes = this.#sumBytes
+    await this.#read(chunk, position, SAMPLE_BYTES)
+    if (this.#sumBytes === knownBytes) await this.#read(chunk, position, LARGE_SAMPLE_BYTES)
+  }
+
+  async #read(chunk: Chunk, position: number, bytesMax: number): Promise<void> {
+    const sample = Buffer.allocUnsafe(Math.min(bytesMax, chunk.sizeBytes - position))
     await chunk.file.read(sample, position)
     forEachRecord(sample, (at, size) => {
       if (size === TIMER_HEADER_BYTES) return

@@ -145,7 +145,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     const overdue = new Overdue(platform.clock, options.overdueRateMax)
     this.#overdue = overdue
     const nowMs = platform.clock.timeMs()
-    this.#window = new Window(nowMs, options.windowCountMax, () => overdue.untilMs)
+    this.#window = new Window(nowMs, options.windowCountMax, overdue)
     this.#writer = new StagedWriter(platform, this.#table, this.#pool)
     const inMemory = { table: this.#table, window: this.#window, blocks: this.#blocks }
     const isLeft = (deliverTimeMs: number, timerId: number): boolean =>
@@ -167,7 +167,7 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
       bodyBytesMax: options.windowBytesMax,
       loadBytesMax: options.loadBytesMax,
       firedMs: () => this.#materializer.firedMs,
-      isAheadFull: () => this.#ahead.isFull(this.#firePosition()),
+      ahead: this.#ahead,
       onLoaded: () => this.#firing.wakeBy(this.#window.nextDueMs()),
       relieve: () => this.#writer.keepBelow(options.stagingBytesMax / 2),
     })

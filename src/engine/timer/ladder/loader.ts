@@ -8,6 +8,7 @@ import {
   timerRecordStart,
 } from '../timer-record.ts'
 import type { Removed } from './removed.ts'
+import type { FiredAhead } from './fired-ahead.ts'
 import { mainLane } from './heavy-lanes.ts'
 import { LANE_UNKNOWN, laneOf } from './lane.ts'
 import type { LoadedBlocks } from './loaded-blocks.ts'
@@ -63,7 +64,7 @@ export class Loader {
   readonly #bodyBytesMax: number
   readonly #loadBytesMax: number
   readonly #firedMs: () => number
-  readonly #isAheadFull: () => boolean
+  readonly #ahead: FiredAhead
   readonly #onLoaded: () => void
   readonly #relieve: () => Promise<void>
   readonly #splitter: Splitter
@@ -88,8 +89,7 @@ export class Loader {
     loadBytesMax: number
     /** The fire position: what is due up to there has fired. */
     firedMs: () => number
-    /** Nothing more should fire before what is due earlier. */
-    isAheadFull: () => boolean
+    ahead: FiredAhead
     onLoaded: () => void
     /** Writes staged bytes out when there are many. */
     relieve: () => Promise<void>
@@ -103,7 +103,7 @@ export class Loader {
     this.#bodyBytesMax = parts.bodyBytesMax
     this.#loadBytesMax = parts.loadBytesMax
     this.#firedMs = parts.firedMs
-    this.#isAheadFull = parts.isAheadFull
+    this.#ahead = parts.ahead
     this.#onLoaded = parts.onLoaded
     this.#relieve = parts.relieve
     this.#splitter = new Splitter({
@@ -196,7 +196,7 @@ export class Loader {
    * a room of their own. False when there was none.
    */
   async #loadSmall(candidates: readonly Partition[], nowMs: number): Promise<boolean> {
-    if (this.#window.isCrammed || this.#isAheadFull()) return false
+    if (this.#window.isCrammed || this.#ahead.isFull) return false
     if (this.#blocks.bytes >= this.#smallLimit()) return false
     let peekCount = 0
     for (const partition of candidates) {

@@ -15,7 +15,9 @@ class Lane {
   creditBytes = 0
   /** It has been given its quantum for the turn that is under way. */
   hasTurn = false
-  readonly #late = [new LateEntries(), new LateEntries()] as const
+  readonly #late = new LateEntries()
+  /** Those that came when there were some already, until these are taken. */
+  readonly #later = new LateEntries()
   /** The lane that has its turn after this one: a ring. */
   following: Lane = this
 
@@ -27,25 +29,25 @@ class Lane {
 
   /** Nothing in it is due before this; may be too early while some came in late. */
   earliestMs(headDueMs: number): number {
-    return Math.min(headDueMs, this.#late[0].earliestMs, this.#late[1].earliestMs)
+    return Math.min(headDueMs, this.#late.earliestMs, this.#later.earliestMs)
   }
 
   /** The new tail is due before the one in front of it. */
   addLate(slot: number, dueMs: number): void {
-    const [first, second] = this.#late
-    const late = first.lastSlot === NONE ? first : second
+    const late = this.#late.lastSlot === NONE ? this.#late : this.#later
     late.earliestMs = Math.min(late.earliestMs, dueMs)
     late.lastSlot = slot
   }
 
   /** It is not in the lane any more, and neither is what was in front of it. */
   taken(slot: number): void {
-    const [first, second] = this.#late
-    if (slot !== first.lastSlot) return
-    first.earliestMs = second.earliestMs
-    first.lastSlot = second.lastSlot
-    second.earliestMs = Infinity
-    second.lastSlot = NONE
+    const late = this.#late
+    if (slot !== late.lastSlot) return
+    const later = this.#later
+    late.earliestMs = later.earliestMs
+    late.lastSlot = later.lastSlot
+    later.earliestMs = Infinity
+    later.lastSlot = NONE
   }
 }
 
@@ -53,6 +55,11 @@ class Lane {
 class LateEntries {
   earliestMs = Infinity
   lastSlot = NONE
+}
+
+export interface OverdueBound {
+  /** What is due at or before this is overdue. */
+  readonly untilMs: number
 }
 
 export interface Taken {
@@ -78,15 +85,15 @@ export interface TakeLimits {
  */
 export class TopicLanes {
   readonly #entries: WindowEntries
-  readonly #overdueUntilMs: () => number
+  readonly #overdue: OverdueBound
   readonly #lanes = new Map<number, Lane>()
   /** Had its turn last: the one that follows is next. */
   #last: Lane | undefined
 
-  /** What is due by `overdueUntilMs` when it comes in is overdue: it keeps one order. */
-  constructor(entries: WindowEntries, overdueUntilMs: () => number) {
+  /** What is overdue when it comes in keeps one order. */
+  constructor(entries: WindowEntries, overdue: OverdueBound) {
     this.#entries = entries
-    this.#overdueUntilMs = overdueUntilMs
+    this.#overdue = overdue
   }
 
   get isEmpty(): boolean {
@@ -107,7 +114,7 @@ export class TopicLanes {
     const entries = this.#entries
     entries.setNext(slot, NONE)
     const dueMs = entries.deliverTimeMs(slot)
-    const number = dueMs <= this.#overdueUntilMs() ? OVERDUE : entries.lane(slot)
+    const number = dueMs <= this.#overdue.untilMs ? OVERDUE : entries.lane(slot)
     const lane = this.#lanes.get(number)
     if (lane === undefined) {
       this.#begin(number, slot)

@@ -114,7 +114,7 @@ test('what is due earliest goes first where that is asked for', () => {
 })
 
 test('what is overdue comes oldest first, as much as may, and what is live in between', () => {
-  const window = new Window(START_MS, 10_000, () => START_MS + 100)
+  const window = new Window(START_MS, 10_000, { untilMs: START_MS + 100 })
   for (let id = 0; id < 100; id++) {
     add(window, { delayMs: 100 - id, timerId: id, lane: id % 5, sizeBytes: KIB })
   }

@@ -1,4 +1,4 @@
-import { type Taken, type TakeLimits, TopicLanes } from './topic-lanes.ts'
+import { type OverdueBound, type Taken, type TakeLimits, TopicLanes } from './topic-lanes.ts'
 import { NONE, WindowEntries, type WindowEntry } from './window-entries.ts'
 
 /** Width of the near part: one bucket a millisecond. A power of two. */
@@ -14,6 +14,8 @@ export const LOG_BLOCK = 0
 export const IN_LOG = 0xffff_ffff
 /** The bytes of an entry are in the parked store, under its timer id. */
 export const PARKED_BLOCK = 0xffff_ffff
+
+const NOTHING_OVERDUE: OverdueBound = { untilMs: -Infinity }
 
 /** A chain of entries, oldest first. */
 interface Chain {
@@ -46,10 +48,9 @@ export class Window {
   /** No entry in a bucket or block is due before this. */
   #cursorMs: number
 
-  /** `overdueUntilMs` tells what is overdue; without it nothing is. */
-  constructor(nowMs: number, countMax: number, overdueUntilMs: () => number = () => -Infinity) {
+  constructor(nowMs: number, countMax: number, overdue: OverdueBound = NOTHING_OVERDUE) {
     this.#countMax = countMax
-    this.#lanes = new TopicLanes(this.#entries, overdueUntilMs)
+    this.#lanes = new TopicLanes(this.#entries, overdue)
     this.#cursorMs = nowMs
     this.#block = Math.floor(nowMs / NEAR_MS)
   }
