@@ -11,10 +11,16 @@ const actions = fc.array(
       kind: fc.constant('append' as const),
       sizeBytes: fc.integer({ min: 1, max: 40_000 }),
     }),
-    fc.record({ kind: fc.constant('change' as const), place: fc.double({ min: 0, max: 0.999 }) }),
+    fc.record({
+      kind: fc.constant('change' as const),
+      place: fc.double({ min: 0, max: 0.999, noNaN: true }),
+    }),
     fc.record({ kind: fc.constant('write' as const) }),
     fc.record({ kind: fc.constant('sync' as const) }),
-    fc.record({ kind: fc.constant('read' as const), place: fc.double({ min: 0, max: 0.999 }) }),
+    fc.record({
+      kind: fc.constant('read' as const),
+      place: fc.double({ min: 0, max: 0.999, noNaN: true }),
+    }),
   ),
   { maxLength: 40 },
 )
