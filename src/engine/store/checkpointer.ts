@@ -141,7 +141,7 @@ export class Checkpointer {
   async #take(isCleanStop: boolean): Promise<void> {
     // A sync that failed must not be tried again: it would say yes to what was lost.
     if (this.#log.failure !== undefined) throw this.#log.failure
-    for (const participant of this.#participants) await participant.prepare()
+    for (const participant of this.#participants) await participant.prepare?.()
     const appliedOffset = this.#appliedOffset()
     const sections: Record<string, unknown> = {}
     for (const participant of this.#participants) {
@@ -151,7 +151,7 @@ export class Checkpointer {
     // First: what a part writes over in its files may rest on a record of the log.
     await this.#log.sync()
     await this.#writeQueues(isCleanStop)
-    for (const participant of this.#participants) await participant.write()
+    for (const participant of this.#participants) await participant.write?.()
     if (this.#log.failure !== undefined) throw this.#log.failure
     const generation = this.#generation + 1
     const cleanStop = isCleanStop
@@ -163,7 +163,7 @@ export class Checkpointer {
     await this.#manifestFile.write({ generation, appliedOffset, cleanStop, queues, sections })
     this.#generation = generation
     this.#checkpointOffset = appliedOffset
-    for (const participant of this.#participants) await participant.committed()
+    for (const participant of this.#participants) await participant.committed?.()
   }
 
   /** The older checkpoint stays good, and what was written so far need not be written again. */

@@ -336,7 +336,7 @@ class ApplyAgain {
 
   async blockDone(): Promise<void> {
     await this.#parts.queues.writeLongTails(this.#parts.platform.log)
-    for (const participant of this.#parts.participants) await participant.relieve()
+    for (const participant of this.#parts.participants) await participant.relieve?.()
   }
 
   #notePublished(properties: string): void {

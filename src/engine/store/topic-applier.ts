@@ -57,13 +57,13 @@ export interface CheckpointParticipant {
    */
   readonly needsCheckpoint?: boolean
   /** Brings pending work to a point that a snapshot can describe. */
-  prepare(): Promise<void>
+  prepare?(): Promise<void>
   /** State as plain JSON, in which everything below `appliedOffset` of the log is contained. */
   snapshot(appliedOffset: number): unknown
   /** Makes durable what the latest snapshot refers to. */
-  write(): Promise<void>
+  write?(): Promise<void>
   /** Called during a long recovery: write out what has gathered in memory. */
-  relieve(): Promise<void>
+  relieve?(): Promise<void>
   /** The snapshot is durable: what it no longer names may go. */
-  committed(): Promise<void>
+  committed?(): Promise<void>
 }

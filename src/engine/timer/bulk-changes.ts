@@ -112,22 +112,6 @@ export class BulkChanges implements CheckpointParticipant {
     this.#jobs = this.#jobs.filter(job => !job.isDone)
     return this.#jobs.filter(job => job.isApplied).map(({ offset, order }) => ({ offset, order }))
   }
-
-  prepare(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  write(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  relieve(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  committed(): Promise<void> {
-    return Promise.resolve()
-  }
 }
 
 /** Whether a job means a message. Messages of delay levels have no id, and are never meant. */

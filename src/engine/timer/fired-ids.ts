@@ -32,23 +32,7 @@ export class FiredIds implements CheckpointParticipant {
     return this.#ids.size > 0 && this.#ids.delete(timerId)
   }
 
-  prepare(): Promise<void> {
-    return Promise.resolve()
-  }
-
   snapshot(): readonly number[] {
     return [...this.#ids]
-  }
-
-  write(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  relieve(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  committed(): Promise<void> {
-    return Promise.resolve()
   }
 }

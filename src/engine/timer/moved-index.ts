@@ -59,10 +59,6 @@ export class MovedIndex implements CheckpointParticipant {
     return value === undefined ? undefined : refOf(value)
   }
 
-  prepare(): Promise<void> {
-    return Promise.resolve()
-  }
-
   /** The index on disk may be ahead of the manifest: what recovery applies again is in it already. */
   snapshot(): boolean {
     for (const [timerId, ref] of this.#staged) this.#writing.set(timerId, ref)
@@ -77,14 +73,6 @@ export class MovedIndex implements CheckpointParticipant {
       this.#writing = new Map()
     }
     if (this.#map.exists) await this.#sweep()
-  }
-
-  relieve(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  committed(): Promise<void> {
-    return Promise.resolve()
   }
 
   close(): Promise<void> {

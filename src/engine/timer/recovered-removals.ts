@@ -51,25 +51,9 @@ export class RecoveredRemovals implements CheckpointParticipant {
     })
   }
 
-  prepare(): Promise<void> {
-    return Promise.resolve()
-  }
-
   snapshot(): RemovedSection {
     const { cancelled, moved } = this.#deliverTimesMs
     return { cancelled: [...cancelled].flat(), moved: [...moved].flat() }
-  }
-
-  write(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  relieve(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  committed(): Promise<void> {
-    return Promise.resolve()
   }
 }
 

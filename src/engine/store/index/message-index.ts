@@ -211,10 +211,6 @@ export class MessageIndex implements CheckpointParticipant, RecordApplier {
     }
   }
 
-  prepare(): Promise<void> {
-    return Promise.resolve()
-  }
-
   snapshot(): unknown {
     this.#seal()
     return this.#files.section()
@@ -226,10 +222,6 @@ export class MessageIndex implements CheckpointParticipant, RecordApplier {
 
   async relieve(): Promise<void> {
     if (this.#sealed.length > 0) await this.#writeSealed()
-  }
-
-  committed(): Promise<void> {
-    return Promise.resolve()
   }
 
   /**

@@ -167,11 +167,10 @@ export class KeyIndex implements CheckpointParticipant {
     this.#isWhole = true
   }
 
-  prepare(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  /** The map may be ahead of the manifest: what recovery applies again is in it already. */
+  /**
+   * The map may be ahead of the manifest: what recovery applies again is in it already. What gathers
+   * then is bounded by what two checkpoints may lie apart.
+   */
   snapshot(appliedOffset: number): KeysSection {
     if (this.#writing.size === 0) this.#writing = this.#staged
     else for (const [digest, ref] of this.#staged.entries()) this.#writing.set(digest, ref)
@@ -185,15 +184,6 @@ export class KeyIndex implements CheckpointParticipant {
     if (count > 0) await this.#writeAll()
     if (this.#map.exists && this.#isReady) await this.#sweep(count + SWEEP_COUNT)
     for (const resolve of this.#whenWritten.splice(0)) resolve()
-  }
-
-  /** What gathers during recovery is bounded by what two checkpoints may lie apart. */
-  relieve(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  committed(): Promise<void> {
-    return Promise.resolve()
   }
 
   close(): Promise<void> {

@@ -171,10 +171,6 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
     await this.#file.write(this.#exported)
   }
 
-  relieve(): Promise<void> {
-    return Promise.resolve()
-  }
-
   committed(): Promise<void> {
     this.#isTableKnown = true
     this.#durable = this.#exported
