@@ -1,6 +1,6 @@
 import { BrokerError } from '../../core/base/index.ts'
 import { decodeRecallHandle } from '../../model/message/index.ts'
-import type { MessageRef } from '../../model/schedule/index.ts'
+import type { MessageRef, MoveResult } from '../../model/schedule/index.ts'
 import type { ExtFields } from '../../model/wire/index.ts'
 import { optionalText, requiredText } from './request-fields.ts'
 
@@ -16,6 +16,13 @@ export function messageRefOf(fields: ExtFields): MessageRef {
     throw new BrokerError('PARAMETER_INVALID', { field: 'key', problem: 'beside an id' })
   }
   return { topic: requiredText(fields, 'topic'), key }
+}
+
+/** Why nothing was changed, by the result. */
+export const REFUSED_CHANGES: Readonly<Record<Exclude<MoveResult['kind'], 'moved'>, string>> = {
+  cancelled: 'the message is cancelled, and stays so',
+  'too-late': 'the message does not wait any more: it is delivered, or about to be',
+  unknown: 'no waiting message has this id or key',
 }
 
 /** Errors: MESSAGE_ID_INVALID. */

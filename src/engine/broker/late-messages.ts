@@ -5,11 +5,10 @@ import {
   PROPERTY,
   type RecordDraft,
   TIMER_DROP_QUEUE,
-  TIMER_TOPIC,
 } from '../../model/message/index.ts'
+import { type Origin, timerNote } from './timer-note.ts'
 
 const NOTHING = Buffer.alloc(0)
-const TOPIC = Buffer.from(TIMER_TOPIC)
 const REPORT_INTERVAL_MS = 1_000
 
 /**
@@ -17,31 +16,13 @@ const REPORT_INTERVAL_MS = 1_000
  * in a queue of its own of the timers' topic. A start finds the timer id, as in what is published;
  * topic and unique key are for people.
  */
-export function dropRecord(
-  accepted: string,
-  timerId: number,
-  origin: { readonly storeHost: Buffer; readonly nowMs: number },
-): RecordDraft {
+export function dropRecord(accepted: string, timerId: number, origin: Origin): RecordDraft {
   let properties = appendProperty('', PROPERTY.ORRERY_TIMER_ID, String(timerId))
   for (const name of [PROPERTY.REAL_TOPIC, PROPERTY.UNIQ_KEY]) {
     const value = findProperty(accepted, name)
     if (value !== undefined) properties = appendProperty(properties, name, value)
   }
-  return {
-    topic: TOPIC,
-    queueId: TIMER_DROP_QUEUE,
-    flag: 0,
-    sysFlag: 0,
-    bornTimeMs: origin.nowMs,
-    bornHost: origin.storeHost,
-    storeHost: origin.storeHost,
-    reconsumeTimes: 0,
-    preparedTransactionOffset: 0,
-    body: NOTHING,
-    bodyStart: 0,
-    bodyEnd: 0,
-    properties,
-  }
+  return timerNote(TIMER_DROP_QUEUE, { properties, body: NOTHING }, origin)
 }
 
 /** Says how many messages were too late by their own policy, at most once a second. */

@@ -74,17 +74,11 @@ export class BulkChanges implements CheckpointParticipant {
     return job
   }
 
-  /**
-   * The record at `offset` is durable; recovery may find it again although the manifest has it.
-   * Returns the job.
-   */
-  applied(offset: number, source: Buffer, position: number): BulkJob {
+  /** The record at `offset` is durable; recovery may find it again although the manifest has it. */
+  applied(offset: number, source: Buffer, position: number): void {
     const known = this.#jobs.find(job => job.offset === offset)
-    const start = recordBodyStart(source, position)
-    const body = source.toString('utf8', start, recordBodyEnd(source, position))
-    const job = known ?? this.begin(offset, bulkOrderOf(JSON.parse(body)))
+    const job = known ?? this.begin(offset, orderAt(source, position))
     job.isApplied = true
-    return job
   }
 
   /**
@@ -92,18 +86,25 @@ export class BulkChanges implements CheckpointParticipant {
    * any more.
    */
   cancelOf(ref: TimerRef, source: Buffer, position: number): BulkJob | undefined {
-    if (this.#jobs.length === 0) return undefined
-    return this.#jobs.find(job => {
-      return (
-        job.isApplied && job.order.change.kind === 'cancel' && covers(job, ref, source, position)
-      )
-    })
+    return this.#cancelOf(true, ref, source, position)
   }
 
   /** A cancel that covers it, decided and not durable: what becomes of it is not known yet. */
   undecidedOf(ref: TimerRef, source: Buffer): BulkJob | undefined {
+    return this.#cancelOf(false, ref, source, 0)
+  }
+
+  #cancelOf(
+    isApplied: boolean,
+    ref: TimerRef,
+    source: Buffer,
+    position: number,
+  ): BulkJob | undefined {
+    // Asked for every message that is delivered: mostly there is none.
+    if (this.#jobs.length === 0) return undefined
     return this.#jobs.find(job => {
-      return !job.isApplied && job.order.change.kind === 'cancel' && covers(job, ref, source, 0)
+      if (job.isApplied !== isApplied || job.order.change.kind !== 'cancel') return false
+      return covers(job, ref, source, position)
     })
   }
 
@@ -112,6 +113,13 @@ export class BulkChanges implements CheckpointParticipant {
     this.#jobs = this.#jobs.filter(job => !job.isDone)
     return this.#jobs.filter(job => job.isApplied).map(({ offset, order }) => ({ offset, order }))
   }
+}
+
+/** The order in the record at `position`. */
+function orderAt(source: Buffer, position: number): BulkOrder {
+  const start = recordBodyStart(source, position)
+  const body = source.toString('utf8', start, recordBodyEnd(source, position))
+  return bulkOrderOf(JSON.parse(body))
 }
 
 /** Whether a job means a message. Messages of delay levels have no id, and are never meant. */

@@ -1,12 +1,6 @@
-import type { CancelResult } from '../../../model/schedule/index.ts'
 import { REQUEST_CODE, RESPONSE_CODE } from '../../../model/wire/index.ts'
-import { messageRefOf, topicOfRef } from '../message-ref.ts'
+import { messageRefOf, REFUSED_CHANGES, topicOfRef } from '../message-ref.ts'
 import type { Processor } from '../processor.ts'
-
-const REFUSALS: Readonly<Record<Exclude<CancelResult, 'cancelled'>, string>> = {
-  'too-late': 'the message does not wait any more: it is delivered, or about to be',
-  unknown: 'no waiting message has this id or key',
-}
 
 /**
  * CANCEL_SCHEDULED_MESSAGE (900007), Orrery's own: cancels a message that waits for its time.
@@ -27,6 +21,6 @@ export const cancelScheduledMessage: Processor = {
     const result = await scheduled.cancel(messageRefOf(header.extFields))
     if (result === 'cancelled') return { code: RESPONSE_CODE.SUCCESS }
     const extFields = { cancelResult: result }
-    return { code: RESPONSE_CODE.ILLEGAL_OPERATION, remark: REFUSALS[result], extFields }
+    return { code: RESPONSE_CODE.ILLEGAL_OPERATION, remark: REFUSED_CHANGES[result], extFields }
   },
 }

@@ -1,14 +1,7 @@
-import type { MoveResult } from '../../../model/schedule/index.ts'
 import { REQUEST_CODE, RESPONSE_CODE } from '../../../model/wire/index.ts'
 import type { Processor } from '../processor.ts'
-import { messageRefOf, topicOfRef } from '../message-ref.ts'
+import { messageRefOf, REFUSED_CHANGES, topicOfRef } from '../message-ref.ts'
 import { optionalInt64, requiredInt64 } from '../request-fields.ts'
-
-const REFUSALS: Readonly<Record<Exclude<MoveResult['kind'], 'moved'>, string>> = {
-  cancelled: 'the message is cancelled, and stays so',
-  'too-late': 'the message does not wait any more: it is delivered, or about to be',
-  unknown: 'no waiting message has this id or key',
-}
 
 /**
  * MOVE_SCHEDULED_MESSAGE (900001), Orrery's own: gives a message that waits another deliver time.
@@ -39,6 +32,10 @@ export const moveScheduledMessage: Processor = {
       return { code: RESPONSE_CODE.SUCCESS, extFields }
     }
     const extFields = { moveResult: result.kind }
-    return { code: RESPONSE_CODE.ILLEGAL_OPERATION, remark: REFUSALS[result.kind], extFields }
+    return {
+      code: RESPONSE_CODE.ILLEGAL_OPERATION,
+      remark: REFUSED_CHANGES[result.kind],
+      extFields,
+    }
   },
 }

@@ -2,11 +2,12 @@ import { BrokerError } from '../../../core/base/index.ts'
 import { decodeRecallHandle } from '../../../model/message/index.ts'
 import type { CancelResult } from '../../../model/schedule/index.ts'
 import { REQUEST_CODE, RESPONSE_CODE } from '../../../model/wire/index.ts'
+import { REFUSED_CHANGES } from '../message-ref.ts'
 import type { Processor } from '../processor.ts'
 import { requiredText } from '../request-fields.ts'
 
 const REFUSALS: Readonly<Record<Exclude<CancelResult, 'cancelled'>, string>> = {
-  'too-late': 'the message does not wait any more: it is delivered, or about to be',
+  'too-late': REFUSED_CHANGES['too-late'],
   unknown: 'no waiting message has this handle',
 }
 

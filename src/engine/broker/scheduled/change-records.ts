@@ -18,6 +18,7 @@ import {
 } from '../../../model/message/index.ts'
 import { type BulkOrder, encodeBulkOrder } from '../../../model/schedule/index.ts'
 import type { TimerRef } from '../../timer/index.ts'
+import { type Origin, timerNote } from '../timer-note.ts'
 import { type OwnHandle, refText } from './own-handle.ts'
 
 const NOTHING = Buffer.alloc(0)
@@ -29,12 +30,6 @@ const MOVED_PROPERTIES: readonly string[] = [
   PROPERTY.ORRERY_FIRST,
 ]
 
-/** Where and when a change is made. */
-interface Origin {
-  readonly storeHost: Buffer
-  readonly nowMs: number
-}
-
 /**
  * The log record by which a message is cancelled: without a body, in a queue of its own of the
  * timers' topic. `ORRERY_CANCELS` says which; topic and unique key are for people.
@@ -43,7 +38,7 @@ export function cancelRecord(handle: OwnHandle, at: TimerRef, origin: Origin): R
   let properties = appendProperty('', PROPERTY.ORRERY_CANCELS, refText(at))
   properties = appendProperty(properties, PROPERTY.REAL_TOPIC, handle.topic)
   properties = appendProperty(properties, PROPERTY.UNIQ_KEY, handle.uniqueKey)
-  return orderDraft(TIMER_CANCEL_QUEUE, { properties, body: NOTHING }, origin)
+  return timerNote(TIMER_CANCEL_QUEUE, { properties, body: NOTHING }, origin)
 }
 
 /**
@@ -52,29 +47,7 @@ export function cancelRecord(handle: OwnHandle, at: TimerRef, origin: Origin): R
  */
 export function bulkRecord(order: BulkOrder, origin: Origin): RecordDraft {
   const body = Buffer.from(encodeBulkOrder(order))
-  return orderDraft(TIMER_BULK_QUEUE, { properties: '', body }, origin)
-}
-
-function orderDraft(
-  queueId: number,
-  { properties, body }: { readonly properties: string; readonly body: Buffer },
-  origin: Origin,
-): RecordDraft {
-  return {
-    topic: TOPIC,
-    queueId,
-    flag: 0,
-    sysFlag: 0,
-    bornTimeMs: origin.nowMs,
-    bornHost: origin.storeHost,
-    storeHost: origin.storeHost,
-    reconsumeTimes: 0,
-    preparedTransactionOffset: 0,
-    body,
-    bodyStart: 0,
-    bodyEnd: body.length,
-    properties,
-  }
+  return timerNote(TIMER_BULK_QUEUE, { properties: '', body }, origin)
 }
 
 /**
