@@ -12,6 +12,7 @@ export type {
   Listener,
   Network,
 } from './network.ts'
+export { othersTurn, pause } from './pauses.ts'
 export type { Platform } from './platform.ts'
 export type { Random } from './random.ts'
 export { realPlatform, type RealPlatformOptions } from './real/real-platform.ts'

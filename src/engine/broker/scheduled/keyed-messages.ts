@@ -1,5 +1,5 @@
 import { BrokerError } from '../../../core/base/index.ts'
-import type { Platform } from '../../../core/platform/index.ts'
+import { pause, type Platform } from '../../../core/platform/index.ts'
 import {
   appendProperty,
   encodeRecallHandle,
@@ -80,7 +80,7 @@ export class KeyedMessages implements Pick<SchedulePort, 'replaceByKey'> {
           // When its topic refuses it, it waits again: two of one key must not.
           if (++claimLooks > CLAIM_LOOKS_MAX)
             throw new BrokerError('STORE_BUSY', { key: keyed.key })
-          await this.#pause()
+          await pause(this.#platform.timers, CLAIM_PAUSE_MS)
           break
         case 'again':
           break
@@ -142,12 +142,6 @@ export class KeyedMessages implements Pick<SchedulePort, 'replaceByKey'> {
 
   #idAt(at: TimerRef, record: Buffer): string {
     return encodeRecallHandle(handleOfRecord(at, record, this.#brokerName))
-  }
-
-  #pause(): Promise<void> {
-    return new Promise(resolve => {
-      this.#platform.timers.after(CLAIM_PAUSE_MS, resolve)
-    })
   }
 }
 

@@ -1,5 +1,5 @@
 import { BrokerError } from '../../../core/base/index.ts'
-import type { Clock, Log, Timers } from '../../../core/platform/index.ts'
+import { type Clock, type Log, pause, type Timers } from '../../../core/platform/index.ts'
 import { TIMER_BULK_QUEUE, TIMER_TOPIC } from '../../../model/message/index.ts'
 import type {
   BulkChange,
@@ -166,7 +166,7 @@ export class ScheduledBulk {
       } catch (error) {
         if (!(error instanceof BrokerError) || error.code === 'SHUTTING_DOWN') throw error
         this.#parts.platform.log.warn('a shift by filter waits', { code: error.code })
-        await new Promise<void>(resolve => this.#parts.platform.timers.after(PAUSE_MS, resolve))
+        await pause(this.#parts.platform.timers, PAUSE_MS)
       }
     }
   }

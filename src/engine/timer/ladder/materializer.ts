@@ -1,4 +1,4 @@
-import type { Platform } from '../../../core/platform/index.ts'
+import { othersTurn, type Platform } from '../../../core/platform/index.ts'
 import type { AppliedRecord, Store } from '../../store/index.ts'
 import type { Chunk, LoadedPart } from '../chunk.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
@@ -139,7 +139,7 @@ export class Materializer {
       const steps = Math.min(rest, STEP_COUNT)
       for (let step = 0; step < steps; step++) if (!this.#settleFirstFromMemory()) return
       rest = Math.min(rest - steps, this.#near.count)
-      await new Promise<void>(resolve => this.#platform.timers.soon(resolve))
+      await othersTurn(this.#platform.timers)
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Log, Timers } from '../../../../core/platform/index.ts'
+import { type Log, othersTurn, type Timers } from '../../../../core/platform/index.ts'
 import type { Chunk } from '../../chunk.ts'
 import { readChunk } from '../../chunk-reader.ts'
 import type { PendingRemovals } from '../../pending-removals.ts'
@@ -63,7 +63,7 @@ export class ChunkRanges {
       const bytesMax = Math.min(READ_BYTES, to - position)
       position = await this.#readBlock(chunk, { position, bytesMax }, { visitor, movedOn })
       for (const ref of movedOn) await visitor.follow(ref)
-      await new Promise<void>(resolve => timers.soon(resolve))
+      await othersTurn(timers)
     }
   }
 

@@ -1,5 +1,5 @@
 import { BrokerError } from '../../../../core/base/index.ts'
-import type { Log, Timers } from '../../../../core/platform/index.ts'
+import { type Log, pause, type Timers } from '../../../../core/platform/index.ts'
 import { type BulkChanges, type BulkJob, covers } from '../../bulk-changes.ts'
 import type { WaitingPlace } from '../../pending-removals.ts'
 import type { TimerRef } from '../chunk-search.ts'
@@ -80,7 +80,7 @@ export class Sweep {
         if (!this.#isStopped) this.#done(job)
       } catch (error) {
         this.#parts.log.error('a cancel by filter is not marked yet; it holds all the same', error)
-        await this.#pause(FAILED_PAUSE_MS)
+        await pause(this.#parts.timers, FAILED_PAUSE_MS)
       }
     }
   }
@@ -110,7 +110,8 @@ export class Sweep {
       },
     )
     for (const ref of claimed) {
-      while (firing.claims.has(ref.timerId) && !this.#isStopped) await this.#pause(CLAIMED_PAUSE_MS)
+      while (firing.claims.has(ref.timerId) && !this.#isStopped)
+        await pause(this.#parts.timers, CLAIMED_PAUSE_MS)
       await this.#find(job, ref)
     }
   }
@@ -136,12 +137,6 @@ export class Sweep {
 
   #remove(job: BulkJob, ref: TimerRef, place: WaitingPlace): void {
     if (this.#parts.remove(ref, place)) job.count++
-  }
-
-  #pause(durationMs: number): Promise<void> {
-    return new Promise(resolve => {
-      this.#parts.timers.after(durationMs, resolve)
-    })
   }
 }
 

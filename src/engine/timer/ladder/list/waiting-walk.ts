@@ -1,4 +1,4 @@
-import type { Timers } from '../../../../core/platform/index.ts'
+import { othersTurn, type Timers } from '../../../../core/platform/index.ts'
 import type { Store } from '../../../store/index.ts'
 import type { Chunk, ChunkPlace } from '../../chunk.ts'
 import type { ParkedStore } from '../../parked/parked-store.ts'
@@ -120,7 +120,7 @@ export class WaitingWalk {
       })
       for (const ref of left) await visitor.meet(ref, { kind: 'somewhere' })
       for (const ref of unread) await this.#meetRead(ref, query, { visitor, kind: 'somewhere' })
-      await new Promise<void>(resolve => timers.soon(resolve))
+      await othersTurn(timers)
     }
   }
 
