@@ -106,6 +106,23 @@ describe('a cancel by filter', () => {
     expect(await count(scene)).toBe(0)
   })
 
+  test('is counted once when a crash comes between its marks and the manifest', async () => {
+    const first = await served()
+    await sendAll(first, 'orders', DELAYS)
+    await sendAll(first, 'mails', [70 * 24 * HOUR_MS])
+    await first.world.runFor(MINUTE_MS)
+    await first.world.finish(first.scheduled.changeAll({ topic: 'orders' }, CANCEL, false))
+    const { faults } = first.world
+    faults.failNext({ call: 'write', path: /manifest/, error: 'STORE_FULL', count: 1_000 })
+    await first.world.runFor(MINUTE_MS)
+    expect(faults.counts().failedWrite).toBeGreaterThan(0)
+    faults.heal()
+    first.world.kill()
+    const scene = await served(first.world)
+    await scene.world.runFor(MINUTE_MS)
+    expect(await count(scene)).toBe(1)
+  })
+
   test('makes a later cancel of one of them say cancelled', async () => {
     const scene = await served()
     const { world, client, scheduled } = scene

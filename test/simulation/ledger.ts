@@ -87,6 +87,11 @@ export function earliestMs({ deliverTimeMs, moves }: Send): number {
   return Math.min(deliverTimeMs, ...moves.mayBeDueMs)
 }
 
+/** Damage of the record that moved it takes the move back: it has an earlier time again. */
+function mayBeMovedBack({ isDamaged, moves }: Send): boolean {
+  return isDamaged && moves.isPossible
+}
+
 /** Nobody has seen it delivered, dropped or as a dead letter. */
 export function isUnseen({ place, droppedOffset }: Send): boolean {
   return place === undefined && droppedOffset === Infinity
@@ -239,7 +244,12 @@ export class Ledger {
     const at = `the drop at ${record.commitLogOffset}`
     const send = [...this.sends.values()].find(candidate => uniqueKeyOf(candidate) === key)
     if (send === undefined) throw new Violation(1, `${at} is of a message that nobody sent`)
-    if (send.droppedOffset === record.commitLogOffset || send.isDamaged) return
+    if (send.droppedOffset === record.commitLogOffset) return
+    if (send.isDamaged) {
+      // Perhaps again, or although it was moved.
+      send.droppedOffset = record.commitLogOffset
+      return
+    }
     if (send.droppedOffset < Infinity) throw new Violation(3, `${at}: ${describe(send)}, again`)
     this.#checkOnce(send, at)
     checkNotCancelled(send, at)
@@ -268,8 +278,12 @@ export class Ledger {
         send.cancels.doneOffset = Infinity
         send.cancels.unansweredCount++
       }
-      if (send.droppedOffset >= logOffset) send.droppedOffset = Infinity
-      if (send.place !== undefined && send.place.commitLogOffset >= logOffset) {
+      const isDropped = send.droppedOffset < Infinity && send.droppedOffset >= logOffset
+      const isPlaced = send.place !== undefined && send.place.commitLogOffset >= logOffset
+      // It waits again, and a cancel by filter that the hole has may mean it now.
+      if (isDropped || isPlaced) send.cancels.unansweredCount++
+      if (isDropped) send.droppedOffset = Infinity
+      if (isPlaced) {
         send.place = undefined
         this.#timerIds.forEach((owner, key) => {
           if (owner === send) this.#timerIds.delete(key)
@@ -381,6 +395,7 @@ function checkLate(send: Send, message: Message, at: string): void {
   const isLetter = isLateLetter(message)
   const { late, moves } = send
   if (!isLetter && (late === undefined || moves.isPossible)) return
+  if (mayBeMovedBack(send)) return
   const isLate = message.storeTimeMs - earliestMs(send) > (late?.lateAfterMs ?? Infinity)
   if (isLetter ? isLate && late?.onLate === 'deadLetter' : !isLate) return
   throw new Violation(1, `${at}: ${describe(send)} is there at ${message.storeTimeMs}`)
@@ -397,7 +412,7 @@ function checkTime(
   known: { readonly at: string; readonly latestTimeMs: number },
 ): void {
   const { storeTimeMs } = message
-  if (storeTimeMs < earliestMs(send)) {
+  if (storeTimeMs < earliestMs(send) && !mayBeMovedBack(send)) {
     throw new Violation(2, `${known.at}: ${describe(send)} was published at ${storeTimeMs}`)
   }
   if (storeTimeMs > known.latestTimeMs) {

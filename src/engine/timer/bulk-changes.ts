@@ -26,6 +26,8 @@ export interface BulkJob {
   isDone: boolean
   /** How many messages it has changed, in this process. */
   count: number
+  /** Begun by an earlier process: it may have left marks that the manifest does not count. */
+  readonly isRecovered: boolean
 }
 
 /** As the manifest has it. */
@@ -46,7 +48,7 @@ export class BulkChanges implements CheckpointParticipant {
   /** `section` is that of the manifest, `undefined` in a new store. Errors: STORE_DAMAGED. */
   constructor(section: unknown) {
     this.#jobs = jobSectionsOf(section).map(({ offset, order }) => {
-      return { offset, order, isApplied: true, isDone: false, count: 0 }
+      return { ...newJob(offset, order, true), isApplied: true }
     })
   }
 
@@ -69,15 +71,13 @@ export class BulkChanges implements CheckpointParticipant {
 
   /** It is decided: its record is in the log, not yet durable. */
   begin(offset: number, order: BulkOrder): BulkJob {
-    const job = { offset, order, isApplied: false, isDone: false, count: 0 }
-    this.#jobs.push(job)
-    return job
+    return this.#add(newJob(offset, order, false))
   }
 
   /** The record at `offset` is durable; recovery may find it again although the manifest has it. */
   applied(offset: number, source: Buffer, position: number): void {
     const known = this.#jobs.find(job => job.offset === offset)
-    const job = known ?? this.begin(offset, orderAt(source, position))
+    const job = known ?? this.#add(newJob(offset, orderAt(source, position), true))
     job.isApplied = true
   }
 
@@ -92,6 +92,11 @@ export class BulkChanges implements CheckpointParticipant {
   /** A cancel that covers it, decided and not durable: what becomes of it is not known yet. */
   undecidedOf(ref: TimerRef, source: Buffer): BulkJob | undefined {
     return this.#cancelOf(false, ref, source, 0)
+  }
+
+  #add(job: BulkJob): BulkJob {
+    this.#jobs.push(job)
+    return job
   }
 
   #cancelOf(
@@ -113,6 +118,10 @@ export class BulkChanges implements CheckpointParticipant {
     this.#jobs = this.#jobs.filter(job => !job.isDone)
     return this.#jobs.filter(job => job.isApplied).map(({ offset, order }) => ({ offset, order }))
   }
+}
+
+function newJob(offset: number, order: BulkOrder, isRecovered: boolean): BulkJob {
+  return { offset, order, isApplied: false, isDone: false, count: 0, isRecovered }
 }
 
 /** The order in the record at `position`. */

@@ -3,6 +3,7 @@ import type { Files, Platform } from '../../core/platform/index.ts'
 import { ChunkIndex } from './chunk-index.ts'
 import type { ChunkSection } from './chunk-section.ts'
 import type { PagePool } from './page-pool.ts'
+import { RemovalRecount } from './removal-recount.ts'
 import { StagedFile } from './staged-file.ts'
 import {
   TIMER_HEADER_BYTES,
@@ -84,6 +85,7 @@ export class Chunk {
   /** What of it is in the window, in the order of positions. */
   readonly #parts: LoadedPart[] = []
   #readerCount = 0
+  #recount: RemovalRecount | undefined
 
   private constructor(file: StagedFile, section: ChunkSection) {
     this.number = section.number
@@ -292,12 +294,29 @@ export class Chunk {
   markRemoved({ position, recordBytes }: ChunkPlace, removal: Removal): void {
     this.file.change(timerMarkPosition(position), timerMarkByte(removal))
     this.#removedBytes += recordBytes
+    this.#recount?.marked(position, recordBytes)
     if (position < this.#doneBytes) return
     this.#removedCount++
     if (position >= this.#takenBytes) return
     this.#removedTakenCount++
     const part = this.#parts.find(candidate => position < candidate.endBytes)
     if (part !== undefined) part.removedCount++
+  }
+
+  /** Begins to count anew what is marked between `takenBytes` and `sizeBytes`; the caller reads it. */
+  beginRecount(): RemovalRecount {
+    const knownCount = this.#removedCount - this.#removedTakenCount
+    this.#recount = new RemovalRecount(this.#takenBytes, this.file.sizeBytes, knownCount)
+    return this.#recount
+  }
+
+  /** Everything was read: what is marked and was not counted is counted now. */
+  endRecount(recount: RemovalRecount): void {
+    this.#recount = undefined
+    // Who has taken it to its end has counted all.
+    if (this.untakenBytes === 0) return
+    this.#removedCount += recount.missing.count
+    this.#removedBytes += recount.missing.recordBytes
   }
 
   /** For a snapshot: notes up to where all messages have been delivered. */

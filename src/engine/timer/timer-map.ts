@@ -1,3 +1,4 @@
+import { BrokerError } from '../../core/base/index.ts'
 import type { KeyValue, KeyValueChange, KeyValues } from '../../core/platform/index.ts'
 
 /**
@@ -8,6 +9,7 @@ export class TimerMap {
   readonly #open: () => Promise<KeyValues>
   #values: Promise<KeyValues> | undefined
   #exists: boolean
+  #isClosed = false
 
   constructor(parts: {
     open: () => Promise<KeyValues>
@@ -23,42 +25,56 @@ export class TimerMap {
     return this.#exists
   }
 
-  async get(key: Buffer): Promise<Buffer | undefined> {
-    return this.#exists ? (await this.#opened()).get(key) : undefined
+  get(key: Buffer): Promise<Buffer | undefined> {
+    return this.#read(undefined, values => values.get(key))
   }
 
-  async getMany(keys: readonly Buffer[]): Promise<readonly (Buffer | undefined)[]> {
-    return this.#exists ? (await this.#opened()).getMany(keys) : keys.map(() => undefined)
+  getMany(keys: readonly Buffer[]): Promise<readonly (Buffer | undefined)[]> {
+    const none = keys.map(() => undefined)
+    return this.#read(none, values => values.getMany(keys))
   }
 
-  async range(from: Buffer, to: Buffer, countMax: number): Promise<readonly KeyValue[]> {
-    return this.#exists ? (await this.#opened()).range(from, to, countMax) : []
+  range(from: Buffer, to: Buffer, countMax: number): Promise<readonly KeyValue[]> {
+    return this.#read([], values => values.range(from, to, countMax))
   }
 
-  /** Errors: those of `KeyValues.write`; what it did is known to who reads next. */
+  /** Errors: those of `KeyValues.write`; what it did is known to who reads next. SHUTTING_DOWN. */
   async write(changes: readonly KeyValueChange[], isDurable: boolean): Promise<void> {
     this.#exists = true
-    const values = await this.#opened()
-    try {
-      await values.write(changes, isDurable)
-    } catch (error) {
-      this.#values = this.#watched(values.close().then(() => this.#open()))
-      throw error
-    }
+    await this.#use(async (values, opening) => {
+      try {
+        await values.write(changes, isDurable)
+      } catch (error) {
+        // Of several that fail together the first opens it anew.
+        if (opening === this.#values && !this.#isClosed) {
+          this.#values = this.#watched(values.close().then(() => this.#open()))
+        }
+        throw error
+      }
+    })
   }
 
+  /** Who still reads or writes gets SHUTTING_DOWN. */
   async close(): Promise<void> {
-    await (await this.#values)?.close()
+    this.#isClosed = true
+    const values = await this.#values
     this.#values = undefined
+    await values?.close()
   }
 
-  async #opened(): Promise<KeyValues> {
+  /** Errors: those of the call, and SHUTTING_DOWN. */
+  async #read<T>(none: T, call: (values: KeyValues) => Promise<T>): Promise<T> {
+    return this.#exists ? this.#use(call) : none
+  }
+
+  async #use<T>(call: (values: KeyValues, opening: Promise<KeyValues>) => Promise<T>): Promise<T> {
     for (;;) {
+      if (this.#isClosed) throw new BrokerError('SHUTTING_DOWN')
       this.#values ??= this.#watched(this.#open())
       const opening = this.#values
       const values = await opening
-      // It may have been opened anew meanwhile.
-      if (opening === this.#values) return values
+      // It may have been opened anew, or closed, meanwhile; nothing comes between this and the use.
+      if (opening === this.#values && !this.#isClosed) return call(values, opening)
     }
   }
 

@@ -2,7 +2,13 @@ import { type Log, othersTurn, type Timers } from '../../../../core/platform/ind
 import type { Chunk } from '../../chunk.ts'
 import { readChunk } from '../../chunk-reader.ts'
 import type { PendingRemovals } from '../../pending-removals.ts'
-import { timerDeliverTimeMs, timerIdOf, timerRecordStart } from '../../timer-record.ts'
+import type { RemovalRecount } from '../../removal-recount.ts'
+import {
+  TIMER_HEADER_BYTES,
+  timerDeliverTimeMs,
+  timerIdOf,
+  timerRecordStart,
+} from '../../timer-record.ts'
 import type { TimerRef } from '../chunk-search.ts'
 import type { WaitingMessages } from './waiting-messages.ts'
 
@@ -13,11 +19,14 @@ export interface ChunkRange {
   readonly chunk: Chunk
   readonly from: number
   readonly to: number
+  /** Marks may be in the file, and not counted: whoever reads the range counts them. */
+  readonly recount?: RemovalRecount | undefined
 }
 
 /** What waits in a chunk alone, at this moment. */
-export function untakenRange(chunk: Chunk): ChunkRange {
-  return { chunk, from: chunk.takenBytes, to: chunk.sizeBytes }
+export function untakenRange(chunk: Chunk, recounts = false): ChunkRange {
+  const recount = recounts ? chunk.beginRecount() : undefined
+  return { chunk, from: chunk.takenBytes, to: chunk.sizeBytes, recount }
 }
 
 /** Where a message lies in its chunk, and its accept record in what was read. */
@@ -56,24 +65,27 @@ export class ChunkRanges {
   }
 
   /** Shows what waits in a range; its chunk must be held. Damage is reported and passed over. */
-  async read({ chunk, from, to }: ChunkRange, visitor: RangeVisitor): Promise<void> {
+  async read(range: ChunkRange, visitor: RangeVisitor): Promise<void> {
     const { timers } = this.#parts
+    const { chunk, from, to, recount } = range
     for (let position = from; position < to;) {
       const movedOn: TimerRef[] = []
       const bytesMax = Math.min(READ_BYTES, to - position)
-      position = await this.#readBlock(chunk, { position, bytesMax }, { visitor, movedOn })
+      position = await this.#readBlock(range, { position, bytesMax }, { visitor, movedOn })
       for (const ref of movedOn) await visitor.follow(ref)
       await othersTurn(timers)
     }
+    if (recount !== undefined) chunk.endRecount(recount)
   }
 
   async #readBlock(
-    chunk: Chunk,
+    { chunk, recount }: ChunkRange,
     range: { readonly position: number; readonly bytesMax: number },
     { visitor, movedOn }: { readonly visitor: RangeVisitor; readonly movedOn: TimerRef[] },
   ): Promise<number> {
     const { log, messages, removals } = this.#parts
     const record = (source: Buffer, at: number, size: number): void => {
+      if (recount !== undefined) this.#recount(recount, { source, at, size }, range.position + at)
       if (!messages.waitsInChunk(source, at)) return
       const ref = { timerId: timerIdOf(source, at), deliverTimeMs: timerDeliverTimeMs(source, at) }
       const start = timerRecordStart(at)
@@ -88,6 +100,17 @@ export class ChunkRanges {
     } finally {
       observed()
     }
+  }
+
+  #recount(
+    recount: RemovalRecount,
+    { source, at, size }: { readonly source: Buffer; readonly at: number; readonly size: number },
+    position: number,
+  ): void {
+    const { messages } = this.#parts
+    const isMarked = messages.isMarkedInChunk(source, at)
+    const isCounted = isMarked && !messages.isRecovered(timerIdOf(source, at))
+    recount.read(position, size - TIMER_HEADER_BYTES, isCounted)
   }
 }
 

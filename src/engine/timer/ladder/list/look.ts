@@ -46,7 +46,7 @@ export class Look {
   /** What is to be read of the chunks of the segment, with `bytesMax` as a measure. */
   ranges(chunks: readonly Chunk[], bytesMax: number): readonly ChunkRange[] {
     const { position } = this.#segment
-    if (position.kind === 'due') return chunks.map(untakenRange)
+    if (position.kind === 'due') return chunks.map(chunk => untakenRange(chunk))
     const stretches = chunks.flatMap(chunk => {
       const { from, to } = untakenRange(chunk)
       const behind = chunk.index?.stretchesBehind(position.afterTimerId) ?? []

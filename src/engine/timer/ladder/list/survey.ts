@@ -32,6 +32,7 @@ export class Survey {
     return this.#gate.run(1, () => {
       const isExact = query.matches === undefined && !this.#messages.haveLeftOvers
       return this.#walk.go(query, {
+        recounts: false,
         takeWhole: chunk => isExact && countWhole(chunk, query, tally),
         meetInSlot: ref => {
           tally.add(ref.deliverTimeMs, 1)

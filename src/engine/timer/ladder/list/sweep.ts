@@ -104,6 +104,7 @@ export class Sweep {
     await walk.go(
       { fromMs, toMs, isParked: undefined, matches },
       {
+        recounts: job.isRecovered,
         takeWhole: () => this.#isStopped,
         meetInSlot: (ref, slot) => this.#isStopped || this.#meetInSlot(job, ref, slot),
         meet: (ref, at) => (this.#isStopped ? undefined : this.#meet(job, ref, at)),

@@ -69,11 +69,21 @@ export class WaitingMessages {
 
   /** Of a timer record that was read from a chunk. */
   waitsInChunk(source: Buffer, at: number): boolean {
-    if (timerMark(source, at) !== 'waits') return false
+    if (this.isMarkedInChunk(source, at)) return false
     const timerId = timerIdOf(source, at)
-    // Its mark was made after the read had begun.
-    if (this.#removals.find(timerId)?.isApplied === true) return false
     return this.waits(timerId) && !this.#isLeft(timerDeliverTimeMs(source, at), timerId)
+  }
+
+  /** Of a timer record that was read from a chunk: it is marked as removed by now. */
+  isMarkedInChunk(source: Buffer, at: number): boolean {
+    if (timerMark(source, at) !== 'waits') return true
+    // Its mark was made after the read had begun.
+    return this.#removals.find(timerIdOf(source, at))?.isApplied === true
+  }
+
+  /** Recovery knows what became of it, and who carries that out counts it. */
+  isRecovered(timerId: number): boolean {
+    return this.#recovered.find(timerId) !== undefined
   }
 
   /** Of a message in the parked store, or any: false when recovery has found what became of it. */

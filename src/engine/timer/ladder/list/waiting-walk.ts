@@ -23,6 +23,8 @@ export type MetAt =
 
 /** What is done with the messages that a walk meets. */
 export interface WalkVisitor {
+  /** Marks may be in files, and not counted: they are counted. */
+  readonly recounts: boolean
   /** True: all of the chunk is dealt with, and it need not be read. */
   readonly takeWhole: (chunk: Chunk) => boolean
   /** In a slot of the window; false: it is to be met once more, as `somewhere`. */
@@ -68,7 +70,7 @@ export class WaitingWalk {
     const ranges: ChunkRange[] = []
     for (const chunk of isOfWindow ? table.untakenChunks() : []) {
       if (chunk.dueMaxMs < query.fromMs || chunk.dueMinMs >= query.toMs) continue
-      if (!visitor.takeWhole(chunk)) ranges.push(untakenRange(chunk))
+      if (!visitor.takeWhole(chunk)) ranges.push(untakenRange(chunk, visitor.recounts))
     }
     const parked = query.isParked === false ? [] : this.#refused(query)
     const until = { endOffset: store.endOffset, blockNumber: blocks.nextNumber }
