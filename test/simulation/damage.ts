@@ -90,10 +90,8 @@ function idAt(simulation: Simulation, source: Buffer, at: number): string {
   if (key !== undefined) {
     damagedWithKey(simulation.ledger, findProperty(properties, PROPERTY.REAL_TOPIC) ?? '', key)
   }
-  const [first] = (findProperty(properties, PROPERTY.ORRERY_FIRST) ?? '').split(' ')
-  const timerId = cancelled?.split(' ')[0] ?? first
-  if (timerId === undefined || timerId === '')
-    return idOf(properties, recordReconsumeTimes(source, at))
+  if (cancelled === undefined) return idOf(properties, recordReconsumeTimes(source, at))
+  const [timerId] = cancelled.split(' ')
   const sends = [...simulation.ledger.sends.values()]
   return sends.find(send => String(send.acceptOffset) === timerId)?.id ?? ''
 }
