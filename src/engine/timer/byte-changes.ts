@@ -1,5 +1,5 @@
 /** Changes of one stretch of a file are kept together: a read looks only at those it covers. */
-const STRETCH_BYTES = 64 * 1024
+const STRETCH_BYTES = 8 * 1024
 
 const NONE: readonly (readonly [number, number])[] = []
 

@@ -1,5 +1,5 @@
-/** A place is noted about every so many bytes: what lies between two is read at once. */
-const STRETCH_BYTES = 64 * 1024
+import type { IndexMemory } from './index-memory.ts'
+
 const CAPACITY_FIRST = 16
 
 /** A part of a chunk, from the beginning of a message to that of another, or the end. */
@@ -10,18 +10,29 @@ export interface Stretch {
   readonly firstTimerId: number
 }
 
+/** Places whose ids ascend: up to the next run, or all that follow. */
+interface Run {
+  /** Number of its first place. */
+  readonly start: number
+  lastTimerId: number
+}
+
 /**
- * Where to look for timer ids in a chunk: the first and the last id of each stretch. Ids ascend,
- * except where a chunk that a split wrote goes on with another chunk of its origin; there a new
- * stretch begins.
+ * Where to look for timer ids in a chunk: places, each with the id of the message that begins
+ * there; what lies between two is read at once. Ids ascend, except where a chunk that a split wrote
+ * goes on with another chunk of its origin; there a new run begins.
  */
 export class ChunkIndex {
+  readonly #memory: IndexMemory
   #count = 0
   #firstIds = new Float64Array(CAPACITY_FIRST)
-  #lastIds = new Float64Array(CAPACITY_FIRST)
   #positions = new Uint32Array(CAPACITY_FIRST)
-  #lastTimerId = -1
+  readonly #runs: Run[] = []
   #endPosition = 0
+
+  constructor(memory: IndexMemory) {
+    this.#memory = memory
+  }
 
   /** Everything before this position is in the index. */
   get endPosition(): number {
@@ -30,49 +41,87 @@ export class ChunkIndex {
 
   /** A message lies from `position` to `end`; to be called for all of them, in order. */
   add(timerId: number, position: number, end: number): void {
-    const start = this.#count === 0 ? -Infinity : (this.#positions[this.#count - 1] ?? 0)
-    if (timerId < this.#lastTimerId || position - start >= STRETCH_BYTES) {
-      if (this.#count === this.#firstIds.length) this.#grow()
-      this.#firstIds[this.#count] = timerId
-      this.#positions[this.#count] = position
-      this.#count++
+    let run = this.#runs.at(-1)
+    if (run === undefined || timerId < run.lastTimerId) {
+      run = { start: this.#count, lastTimerId: timerId }
+      this.#runs.push(run)
+      this.#addPlace(timerId, position)
+    } else if (position - this.#positionAt(this.#count - 1) >= this.#memory.stretchBytes) {
+      this.#addPlace(timerId, position)
     }
-    this.#lastIds[this.#count - 1] = timerId
-    this.#lastTimerId = timerId
+    run.lastTimerId = timerId
     this.#endPosition = end
   }
 
-  /** Where the message can be, if it is in the chunk at all. */
+  /** Where the message can be, if it is in the chunk at all: one stretch of each run at most. */
   stretchesOf(timerId: number): Stretch[] {
-    return this.#stretches((first, last) => first <= timerId && timerId <= last)
-  }
-
-  /** Where messages of larger ids are. */
-  stretchesBehind(timerId: number): Stretch[] {
-    return this.#stretches((_, last) => last > timerId)
-  }
-
-  #stretches(isMeant: (firstTimerId: number, lastTimerId: number) => boolean): Stretch[] {
     const stretches: Stretch[] = []
-    for (let index = 0; index < this.#count; index++) {
-      const firstTimerId = this.#firstIds[index] ?? 0
-      if (!isMeant(firstTimerId, this.#lastIds[index] ?? 0)) continue
-      const isLast = index + 1 === this.#count
-      const to = isLast ? this.#endPosition : (this.#positions[index + 1] ?? 0)
-      stretches.push({ from: this.#positions[index] ?? 0, to, firstTimerId })
+    for (const [number, run] of this.#runs.entries()) {
+      if (timerId > run.lastTimerId) continue
+      const place = this.#lastPlace(run.start, this.#endOf(number), timerId)
+      if (place >= run.start) stretches.push(this.#stretch(place))
     }
     return stretches
   }
 
+  /** Where messages of larger ids are. */
+  stretchesBehind(timerId: number): Stretch[] {
+    const stretches: Stretch[] = []
+    for (const [number, run] of this.#runs.entries()) {
+      if (timerId >= run.lastTimerId) continue
+      const end = this.#endOf(number)
+      const first = Math.max(run.start, this.#lastPlace(run.start, end, timerId))
+      for (let place = first; place < end; place++) stretches.push(this.#stretch(place))
+    }
+    return stretches
+  }
+
+  /** The index is not used any more. */
+  release(): void {
+    this.#memory.countPlaces(-this.#count)
+    this.#count = 0
+    this.#runs.length = 0
+  }
+
+  /** The last place from `start` on, before `end`, whose id is not larger; `start - 1`: none. */
+  #lastPlace(start: number, end: number, timerId: number): number {
+    let low = start
+    let high = end
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.#firstIds[middle] ?? 0) <= timerId) low = middle + 1
+      else high = middle
+    }
+    return low - 1
+  }
+
+  #endOf(run: number): number {
+    return this.#runs[run + 1]?.start ?? this.#count
+  }
+
+  #stretch(place: number): Stretch {
+    const to = place + 1 === this.#count ? this.#endPosition : this.#positionAt(place + 1)
+    return { from: this.#positionAt(place), to, firstTimerId: this.#firstIds[place] ?? 0 }
+  }
+
+  #positionAt(place: number): number {
+    return this.#positions[place] ?? 0
+  }
+
+  #addPlace(timerId: number, position: number): void {
+    if (this.#count === this.#firstIds.length) this.#grow()
+    this.#firstIds[this.#count] = timerId
+    this.#positions[this.#count] = position
+    this.#count++
+    this.#memory.countPlaces(1)
+  }
+
   #grow(): void {
     const firstIds = new Float64Array(this.#count * 2)
-    const lastIds = new Float64Array(this.#count * 2)
     const positions = new Uint32Array(this.#count * 2)
     firstIds.set(this.#firstIds)
-    lastIds.set(this.#lastIds)
     positions.set(this.#positions)
     this.#firstIds = firstIds
-    this.#lastIds = lastIds
     this.#positions = positions
   }
 }

@@ -65,6 +65,7 @@ interface Taken {
 export class Chunk {
   readonly number: number
   readonly file: StagedFile
+  readonly #pool: PagePool
   #count: number
   #dueMinMs: number
   #dueMaxMs: number
@@ -87,9 +88,10 @@ export class Chunk {
   #readerCount = 0
   #recount: RemovalRecount | undefined
 
-  private constructor(file: StagedFile, section: ChunkSection) {
+  private constructor(file: StagedFile, pool: PagePool, section: ChunkSection) {
     this.number = section.number
     this.file = file
+    this.#pool = pool
     this.#count = section.count
     this.#dueMinMs = section.dueMinMs
     this.#dueMaxMs = section.dueMaxMs
@@ -100,7 +102,7 @@ export class Chunk {
     this.#takenCount = section.doneCount
     this.#removedCount = section.removedCount
     this.#removedBytes = section.removedBytes
-    if (section.count === 0) this.#index = new ChunkIndex()
+    if (section.count === 0) this.#index = this.newIndex()
   }
 
   static create(files: Files, pool: PagePool, place: { path: string; number: number }): Chunk {
@@ -111,7 +113,7 @@ export class Chunk {
     bytes.writeUInt32BE(VERSION, position + AT_VERSION)
     writeInt64(bytes, place.number, position + AT_NUMBER)
     bytes.writeUInt32BE(crc32(bytes, position, position + AT_CRC), position + AT_CRC)
-    return new Chunk(file, {
+    return new Chunk(file, pool, {
       number: place.number,
       sizeBytes: CHUNK_HEADER_BYTES,
       count: 0,
@@ -154,7 +156,7 @@ export class Chunk {
       })
     }
     await checkHeader(platform, path, section.number)
-    return new Chunk(file, section)
+    return new Chunk(file, pool, section)
   }
 
   get count(): number {
@@ -212,6 +214,18 @@ export class Chunk {
 
   set index(index: ChunkIndex | undefined) {
     this.#index = index
+  }
+
+  /** An empty one. */
+  newIndex(): ChunkIndex {
+    return new ChunkIndex(this.#pool.indexes)
+  }
+
+  /** Removes the file. */
+  async remove(): Promise<void> {
+    this.#index?.release()
+    this.#index = undefined
+    await this.file.remove()
   }
 
   /** Somebody reads it who goes on although its messages have gone: the file must stay. */

@@ -1,10 +1,14 @@
+import { IndexMemory } from './index-memory.ts'
+
 /** Most staged bytes come and go in pages of this size, which are used again. */
 export const PAGE_BYTES: number = 32 * 1024
 
 const FREE_PAGES_MAX = 256
 
-/** Memory for what waits to be written to partitions, with one count over all of them. */
+/** Memory that files of waiting messages share: pages for what is to be written, and what is counted. */
 export class PagePool {
+  /** For the indexes of chunks. */
+  readonly indexes: IndexMemory = new IndexMemory()
   readonly #free: Buffer[] = []
   #stagedBytes = 0
   #changedBytes = 0

@@ -1,7 +1,7 @@
 import { Gate } from '../../../core/base/index.ts'
 import type { Log } from '../../../core/platform/index.ts'
 import { CHUNK_HEADER_BYTES, type Chunk } from '../chunk.ts'
-import { ChunkIndex, type Stretch } from '../chunk-index.ts'
+import type { ChunkIndex, Stretch } from '../chunk-index.ts'
 import { readChunk } from '../chunk-reader.ts'
 import {
   checkTimerRecord,
@@ -142,7 +142,7 @@ export class ChunkSearch {
 
   /** What is appended meanwhile is read too. */
   async #makeIndex(chunk: Chunk): Promise<ChunkIndex> {
-    const index = new ChunkIndex()
+    const index = chunk.newIndex()
     let position = CHUNK_HEADER_BYTES
     while (position < chunk.sizeBytes) {
       const start = position
@@ -157,8 +157,12 @@ export class ChunkSearch {
         { visitor, log: this.#log },
       )
     }
-    chunk.index ??= index
-    return chunk.index
+    if (chunk.index !== undefined) {
+      index.release()
+      return chunk.index
+    }
+    chunk.index = index
+    return index
   }
 }
 

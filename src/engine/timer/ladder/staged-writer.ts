@@ -65,6 +65,6 @@ export class StagedWriter {
 
   /** Removes the files of chunks that the durable snapshot does not name. */
   async removeCondemned(): Promise<void> {
-    for (const chunk of this.#table.takeRemovable()) await chunk.file.remove()
+    for (const chunk of this.#table.takeRemovable()) await chunk.remove()
   }
 }

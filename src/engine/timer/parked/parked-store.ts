@@ -273,7 +273,7 @@ export class ParkedStore implements CheckpointParticipant {
   }
 
   async committed(): Promise<void> {
-    for (const chunk of this.#condemned.splice(0)) await chunk.file.remove()
+    for (const chunk of this.#condemned.splice(0)) await chunk.remove()
   }
 
   async #loadChunk(chunk: Chunk, nowMs: number, waiting: ParkedPlace[]): Promise<void> {

@@ -61,10 +61,10 @@ export class Look {
       // What begins before the next id has to be read, however much it is.
       return bytes > bytesMax && firstTimerId > position.afterTimerId + 1
     })
-    if (end < 0) return stretches
+    if (end < 0) return joined(stretches)
     const unread = stretches[end]?.firstTimerId ?? 0
     this.#stopAt({ deliverTimeMs: 0, timerId: unread - 1 })
-    return stretches.slice(0, end)
+    return joined(stretches.slice(0, end))
   }
 
   /** Whether a message of a range is worth copying: its record lies at `position`. */
@@ -145,4 +145,21 @@ export class Look {
     const { toMs } = this.#segment
     return toMs >= this.#query.toMs ? undefined : positionAt(toMs)
   }
+}
+
+/** The same parts of chunks in as few ranges as there can be. */
+function joined(ranges: readonly ChunkRange[]): readonly ChunkRange[] {
+  const ends = new Map<Chunk, { chunk: Chunk; from: number; to: number }>()
+  const found: ChunkRange[] = []
+  for (const { chunk, from, to } of ranges) {
+    const last = ends.get(chunk)
+    if (last?.to === from) {
+      last.to = to
+      continue
+    }
+    const range = { chunk, from, to }
+    ends.set(chunk, range)
+    found.push(range)
+  }
+  return found
 }
