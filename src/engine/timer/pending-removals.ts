@@ -23,6 +23,12 @@ export interface PendingRemoval {
   isApplied: boolean
 }
 
+/** Somebody who reads files of waiting messages. */
+interface Observer {
+  readonly number: number
+  isOpen: boolean
+}
+
 /**
  * Removals that are decided and not yet durable, and those that have just become so: from the
  * decision on the message must not fire, until the record is durable it must not be forgotten.
@@ -30,9 +36,11 @@ export interface PendingRemoval {
  */
 export class PendingRemovals {
   readonly #byId = new Map<number, PendingRemoval>()
-  #observerCount = 0
-  /** Applied while somebody was observing. */
-  #forgettable: number[] = []
+  /** Those that began first, first; the first is open. */
+  readonly #observers: Observer[] = []
+  #nextNumber = 0
+  /** Applied while somebody was observing, in this order. */
+  readonly #applied: { readonly timerId: number; readonly observerNumber: number }[] = []
 
   find(timerId: number): PendingRemoval | undefined {
     return this.#byId.size === 0 ? undefined : this.#byId.get(timerId)
@@ -58,19 +66,28 @@ export class PendingRemovals {
    * is called, removals that become durable can be found here.
    */
   observe(): () => void {
-    this.#observerCount++
+    const observer = { number: this.#nextNumber++, isOpen: true }
+    this.#observers.push(observer)
     return () => {
-      this.#observerCount--
-      if (this.#observerCount > 0) return
-      for (const timerId of this.#forgettable) this.forget(timerId)
-      this.#forgettable = []
+      observer.isOpen = false
+      this.#forgetSeen()
     }
   }
 
   /** It is durable and carried out. */
   applied(pending: PendingRemoval): void {
     pending.isApplied = true
-    if (this.#observerCount === 0) this.forget(pending.timerId)
-    else this.#forgettable.push(pending.timerId)
+    const { timerId } = pending
+    if (this.#observers.length === 0) this.forget(timerId)
+    else this.#applied.push({ timerId, observerNumber: this.#nextNumber })
+  }
+
+  /** Observers that begin behind a mark see it in the file: only earlier ones count. */
+  #forgetSeen(): void {
+    while (this.#observers[0]?.isOpen === false) this.#observers.shift()
+    const oldest = this.#observers[0]?.number ?? Infinity
+    const kept = this.#applied.findIndex(({ observerNumber }) => observerNumber > oldest)
+    const seen = this.#applied.splice(0, kept < 0 ? this.#applied.length : kept)
+    for (const { timerId } of seen) this.forget(timerId)
   }
 }

@@ -120,10 +120,16 @@ export class Claims {
     for (const claim of this.#all()) if (claim.timerId === timerId) claim.isRemoved = true
   }
 
-  /** Hands each that is nowhere but in the log to `keep`, which returns its new block. */
-  async keepAll(keep: (claim: Readonly<Claim>) => Promise<number>): Promise<void> {
+  /** Hands each that is nowhere but in the log, with its bytes, to `keep`, which returns its new block. */
+  async keepAll(
+    read: (claim: Readonly<Claim>) => Promise<Buffer>,
+    keep: (claim: Readonly<Claim>, source: Buffer) => number,
+  ): Promise<void> {
     for (const claim of this.#all()) {
-      if (claim.block === LOG_BLOCK && !claim.isRemoved) claim.block = await keep(claim)
+      if (claim.block !== LOG_BLOCK || claim.isRemoved) continue
+      const source = await read(claim)
+      // While it was read it may have been removed: a copy would not know.
+      if (!claim.isRemoved) claim.block = keep(claim, source)
     }
   }
 

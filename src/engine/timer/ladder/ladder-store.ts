@@ -19,7 +19,7 @@ import type {
 import type { BulkChanges, BulkJob } from '../bulk-changes.ts'
 import type { Chunk } from '../chunk.ts'
 import { PagePool } from '../page-pool.ts'
-import type { ParkedPlace } from '../parked/parked-queue.ts'
+import type { ParkedPlace } from '../parked/parked-table.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
 import type { NewRemoval, PendingRemovals, WaitingPlace } from '../pending-removals.ts'
 import type { Publisher } from '../publisher.ts'
@@ -400,8 +400,10 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
     await this.#loader.pause()
     await this.#materializer.settleMost()
     await this.#firing.pause()
-    await this.#firing.claims.keepAll(claim =>
-      this.#materializer.keepFromLog(waitingMessage(claim)),
+    const { claims } = this.#firing
+    await claims.keepAll(
+      claim => this.#materializer.readLog(waitingMessage(claim)),
+      (claim, source) => this.#materializer.keep(waitingMessage(claim), { source, position: 0 }),
     )
     await this.#materializer.settle()
   }

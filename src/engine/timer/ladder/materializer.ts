@@ -171,9 +171,11 @@ export class Materializer {
     return direct.block
   }
 
-  /** As `keep`, with the bytes from disk. */
-  async keepFromLog(message: WaitingMessage): Promise<number> {
-    return this.keep(message, { source: await this.#read(message), position: 0 })
+  /** The bytes of a message that the log has, from disk. */
+  async readLog(message: WaitingMessage): Promise<Buffer> {
+    const source = Buffer.allocUnsafe(message.recordBytes)
+    const got = await this.#store.log.read(source, message.timerId)
+    return source.subarray(0, got)
   }
 
   /** False when the log's memory has it no more. */
@@ -192,7 +194,9 @@ export class Materializer {
   async #settleFirstFromDisk(): Promise<void> {
     const message = this.#firstNear()
     if (message === undefined) return
-    const source = await this.#read(message)
+    const source = await this.readLog(message)
+    // While it was read it may have been removed, and passed over.
+    if (this.#firstNear()?.timerId !== message.timerId) return
     this.#window.entries.moveToBlock(
       this.#near.firstSlot,
       this.keep(message, { source, position: 0 }),
@@ -212,12 +216,6 @@ export class Materializer {
       deliverTimeMs: this.#window.entries.deliverTimeMs(slot),
       recordBytes: this.#window.entries.sizeBytes(slot),
     }
-  }
-
-  async #read(message: WaitingMessage): Promise<Buffer> {
-    const source = Buffer.allocUnsafe(message.recordBytes)
-    const got = await this.#store.log.read(source, message.timerId)
-    return source.subarray(0, got)
   }
 
   #file(

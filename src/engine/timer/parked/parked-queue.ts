@@ -1,111 +1,72 @@
 import type { TimerRef } from '../ladder/chunk-search.ts'
-
-/** Where a parked message lies. */
-export interface ParkedPlace {
-  readonly timerId: number
-  readonly deliverTimeMs: number
-  readonly chunkNumber: number
-  /** Of the timer record in its chunk. */
-  readonly position: number
-  /** Of the accept record, without the header of the chunk. */
-  readonly recordBytes: number
-}
+import { NONE, type ParkedPlace, type ParkedTable } from './parked-table.ts'
 
 const BACKOFF_FIRST_MS = 1_000
 const BACKOFF_MAX_MS = 30_000
 
 /**
- * Parked messages of one topic that refuses them, oldest first, in columns. The first one is tried
- * again after a pause that grows; when it is taken, the others follow at once.
+ * Parked messages of one topic that refuses them, oldest first: a list through the slots of the
+ * table. The first one is tried again after a pause that grows; when it is taken, the others follow
+ * at once.
  */
 export class ParkedQueue {
-  #head = 0
-  #timerIds: number[] = []
-  #deliverTimesMs: number[] = []
-  #chunkNumbers: number[] = []
-  #positions: number[] = []
-  #recordBytes: number[] = []
+  readonly #table: ParkedTable
+  #first = NONE
+  #last = NONE
+  #count = 0
   #backoffMs = BACKOFF_FIRST_MS
   #retryAtUptimeMs: number
 
-  constructor(retryAtUptimeMs: number) {
+  constructor(table: ParkedTable, retryAtUptimeMs: number) {
+    this.#table = table
     this.#retryAtUptimeMs = retryAtUptimeMs
   }
 
   get count(): number {
-    return this.#timerIds.length - this.#head
+    return this.#count
   }
 
   get retryAtUptimeMs(): number {
     return this.#retryAtUptimeMs
   }
 
-  push(place: ParkedPlace): void {
-    this.#timerIds.push(place.timerId)
-    this.#deliverTimesMs.push(place.deliverTimeMs)
-    this.#chunkNumbers.push(place.chunkNumber)
-    this.#positions.push(place.position)
-    this.#recordBytes.push(place.recordBytes)
+  /** Puts a message at the end; returns its slot of the table. */
+  push(place: ParkedPlace): number {
+    const slot = this.#table.add(place)
+    this.#append(slot)
+    return slot
   }
 
   first(): ParkedPlace | undefined {
-    return this.#at(this.#head)
+    return this.#first === NONE ? undefined : this.#table.at(this.#first)
   }
 
-  find(timerId: number): ParkedPlace | undefined {
-    const index = this.#timerIds.indexOf(timerId, this.#head)
-    return index < 0 ? undefined : this.#at(index)
+  /** The slot of `first`, or `NONE`. */
+  get firstSlot(): number {
+    return this.#first
   }
 
   /** All of them, for those that `accepts` says yes to. */
   visit(accepts: (ref: TimerRef) => boolean, see: (place: ParkedPlace) => void): void {
-    for (let index = this.#head; index < this.#timerIds.length; index++) {
-      const timerId = this.#timerIds[index] ?? 0
-      const deliverTimeMs = this.#deliverTimesMs[index] ?? 0
-      const place = accepts({ timerId, deliverTimeMs }) ? this.#at(index) : undefined
-      if (place !== undefined) see(place)
+    for (let slot = this.#first; slot !== NONE; slot = this.#table.behind(slot)) {
+      const timerId = this.#table.timerId(slot)
+      const deliverTimeMs = this.#table.deliverTimeMs(slot)
+      if (accepts({ timerId, deliverTimeMs })) see(this.#table.at(slot))
     }
   }
 
-  remove(timerId: number): void {
-    const index = this.#timerIds.indexOf(timerId, this.#head)
-    if (index < 0) return
-    this.#timerIds.splice(index, 1)
-    this.#deliverTimesMs.splice(index, 1)
-    this.#chunkNumbers.splice(index, 1)
-    this.#positions.splice(index, 1)
-    this.#recordBytes.splice(index, 1)
-  }
-
-  #at(index: number): ParkedPlace | undefined {
-    const timerId = this.#timerIds[index]
-    if (timerId === undefined) return undefined
-    return {
-      timerId,
-      deliverTimeMs: this.#deliverTimesMs[index] ?? 0,
-      chunkNumber: this.#chunkNumbers[index] ?? 0,
-      position: this.#positions[index] ?? 0,
-      recordBytes: this.#recordBytes[index] ?? 0,
-    }
+  /** Takes out a message of this queue, by its slot, and out of the table. */
+  remove(slot: number): void {
+    this.#unlink(slot)
+    this.#table.remove(slot)
   }
 
   /** The first becomes the last. */
   rotate(): void {
-    const place = this.first()
-    if (place === undefined) return
-    this.shift()
-    this.push(place)
-  }
-
-  shift(): void {
-    this.#head++
-    if (this.#head < 1024 || this.#head * 2 < this.#timerIds.length) return
-    this.#timerIds = this.#timerIds.slice(this.#head)
-    this.#deliverTimesMs = this.#deliverTimesMs.slice(this.#head)
-    this.#chunkNumbers = this.#chunkNumbers.slice(this.#head)
-    this.#positions = this.#positions.slice(this.#head)
-    this.#recordBytes = this.#recordBytes.slice(this.#head)
-    this.#head = 0
+    const slot = this.#first
+    if (slot === NONE) return
+    this.#unlink(slot)
+    this.#append(slot)
   }
 
   /** The topic refused the first, or it could not be read: a pause, longer each time. */
@@ -117,5 +78,25 @@ export class ParkedQueue {
   /** One was taken: the next pause is short again. */
   taken(): void {
     this.#backoffMs = BACKOFF_FIRST_MS
+  }
+
+  #append(slot: number): void {
+    this.#table.join(this.#last, slot)
+    this.#table.join(slot, NONE)
+    if (this.#first === NONE) {
+      this.#first = slot
+      this.#table.join(NONE, slot)
+    }
+    this.#last = slot
+    this.#count++
+  }
+
+  #unlink(slot: number): void {
+    const before = this.#table.before(slot)
+    const behind = this.#table.behind(slot)
+    this.#table.join(before, behind)
+    if (this.#first === slot) this.#first = behind
+    if (this.#last === slot) this.#last = before
+    this.#count--
   }
 }

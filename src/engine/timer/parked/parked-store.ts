@@ -22,8 +22,9 @@ import {
   timerIdOf,
   timerRecordStart,
 } from '../timer-record.ts'
-import { type ParkedPlace, ParkedQueue } from './parked-queue.ts'
+import { ParkedQueue } from './parked-queue.ts'
 import { type ParkedSection, parkedSectionOf } from './parked-section.ts'
+import { NONE, type ParkedPlace, ParkedTable } from './parked-table.ts'
 
 const RETRY_LOOK_MS = 500
 const RETRY_COUNT_MAX = 256
@@ -65,7 +66,10 @@ export class ParkedStore implements CheckpointParticipant {
   readonly #gone = new Map<number, Set<number>>()
   /** Messages of a chunk that still wait: the chunk goes when there is none. */
   readonly #liveCounts = new Map<number, number>()
+  /** What topics refuse: by topic, and by its slot of the table. */
   readonly #refused = new Map<string, ParkedQueue>()
+  readonly #table = new ParkedTable()
+  readonly #queues: ParkedQueue[] = []
   readonly #late = new Map<number, ParkedPlace>()
   #open: Chunk | undefined
   #nextNumber = 1
@@ -158,7 +162,7 @@ export class ParkedStore implements CheckpointParticipant {
     const place = this.#late.get(message.timerId) ?? this.#append(message)
     this.#late.delete(message.timerId)
     const topic = realTopicOf(message.source, message.position)
-    this.#queueOf(topic).push(place)
+    this.#refuse(topic, place)
   }
 
   /** Keeps a message of the window that is due before the fire position. */
@@ -184,11 +188,8 @@ export class ParkedStore implements CheckpointParticipant {
   find(timerId: number): ParkedPlace | undefined {
     const late = this.#late.get(timerId)
     if (late !== undefined) return late
-    for (const queue of this.#refused.values()) {
-      const place = queue.find(timerId)
-      if (place !== undefined) return place
-    }
-    return undefined
+    const slot = this.#table.find(timerId)
+    return slot === NONE ? undefined : this.#table.at(slot)
   }
 
   /** Messages that their topics refuse, of those that `accepts` says yes to. */
@@ -226,7 +227,8 @@ export class ParkedStore implements CheckpointParticipant {
     const place = this.find(timerId)
     if (place === undefined) return
     this.#late.delete(timerId)
-    for (const queue of this.#refused.values()) queue.remove(timerId)
+    const slot = this.#table.find(timerId)
+    if (slot !== NONE) this.#queues[slot]?.remove(slot)
     this.#markGone(place)
   }
 
@@ -295,7 +297,7 @@ export class ParkedStore implements CheckpointParticipant {
           this.#late.set(place.timerId, place)
           waiting.push(place)
         } else {
-          this.#queueOf(realTopicOf(source, timerRecordStart(at))).push(place)
+          this.#refuse(realTopicOf(source, timerRecordStart(at)), place)
         }
       },
     }
@@ -312,10 +314,15 @@ export class ParkedStore implements CheckpointParticipant {
   #queueOf(topic: string): ParkedQueue {
     let queue = this.#refused.get(topic)
     if (queue === undefined) {
-      queue = new ParkedQueue(this.#platform.clock.uptimeMs())
+      queue = new ParkedQueue(this.#table, this.#platform.clock.uptimeMs())
       this.#refused.set(topic, queue)
     }
     return queue
+  }
+
+  #refuse(topic: string, place: ParkedPlace): void {
+    const queue = this.#queueOf(topic)
+    this.#queues[queue.push(place)] = queue
   }
 
   #append(message: ParkedMessage): ParkedPlace {
@@ -424,7 +431,7 @@ export class ParkedStore implements CheckpointParticipant {
           queue.taken()
         }
       }
-      queue.shift()
+      queue.remove(queue.firstSlot)
       this.#markGone(place)
     }
   }
@@ -437,7 +444,7 @@ export class ParkedStore implements CheckpointParticipant {
       fromPosition: place.position,
       commitLogOffset: place.timerId,
     })
-    queue.shift()
+    queue.remove(queue.firstSlot)
     this.#markGone(place)
   }
 

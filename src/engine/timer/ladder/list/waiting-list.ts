@@ -1,6 +1,6 @@
 import { Gate } from '../../../../core/base/index.ts'
 import type { Chunk } from '../../chunk.ts'
-import type { ParkedPlace } from '../../parked/parked-queue.ts'
+import type { ParkedPlace } from '../../parked/parked-table.ts'
 import type { ParkedStore } from '../../parked/parked-store.ts'
 import type { ChunkSearch, TimerRef } from '../chunk-search.ts'
 import type { Finder } from '../finder.ts'
