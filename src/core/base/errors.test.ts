@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BrokerError, errorOfRemark, errorSpecs } from './index.ts'
+import { BrokerError, errorOfRemark, errorSpecs, InvariantError, operatingError } from './index.ts'
 
 function remarkOf(error: BrokerError): string {
   return `${error.code}: ${error.message}`
@@ -35,3 +35,9 @@ test.each(['', ' request type 105 not supported', 'No topic route info: T', 'toS
     expect(errorOfRemark(remark)).toBeUndefined()
   },
 )
+
+test('an operating error is lived with, and a mistake of ours is not', () => {
+  const full = new BrokerError('STORE_FULL')
+  expect(operatingError(full)).toBe(full)
+  expect(() => operatingError(new InvariantError('a slot is free'))).toThrow('a slot is free')
+})

@@ -299,6 +299,15 @@ export class BrokerError extends Error {
   }
 }
 
+/**
+ * What was caught, where an operating error is to be lived with and tried again. Anything else is
+ * a mistake of ours, and is thrown on.
+ */
+export function operatingError(caught: unknown): BrokerError {
+  if (caught instanceof BrokerError) return caught
+  throw caught
+}
+
 function describe(code: ErrorCode, details: ErrorDetails): string {
   const facts = Object.entries(details).map(([name, value]) => `${name}=${value}`)
   const message = specs[code].message

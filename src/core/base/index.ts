@@ -7,6 +7,7 @@ export {
   errorSpecs,
   type ErrorCode,
   type ErrorDetails,
+  operatingError,
 } from './errors.ts'
 export { digest16 } from './digest.ts'
 export { Gate } from './gate.ts'

@@ -1,4 +1,4 @@
-import { BrokerError } from '../../core/base/index.ts'
+import { operatingError } from '../../core/base/index.ts'
 import type { Platform } from '../../core/platform/index.ts'
 import { recordSize, recordStoreTimeMs } from '../../model/message/index.ts'
 import type { QueueTable } from './queue-table.ts'
@@ -64,8 +64,8 @@ export class Retention {
     try {
       await this.#clean()
     } catch (error) {
-      if (!(error instanceof BrokerError)) throw error
-      this.#platform.log.error('old log segments could not be removed', error)
+      const reason = operatingError(error)
+      this.#platform.log.error('old log segments could not be removed', reason)
     }
   }
 

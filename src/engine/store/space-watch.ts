@@ -1,3 +1,4 @@
+import { operatingError } from '../../core/base/index.ts'
 import type { Platform } from '../../core/platform/index.ts'
 import { RepeatedWork } from './repeated-work.ts'
 
@@ -43,7 +44,7 @@ export class SpaceWatch {
       }
       this.#isLow = isLow
     } catch (error) {
-      log.warn('disk space is not known', { reason: String(error) })
+      log.warn('disk space is not known', { reason: operatingError(error).message })
     }
   }
 }

@@ -111,7 +111,10 @@ export class StagedFile {
     if (inFile > 0) {
       const file = await this.#opened()
       const got = await file.read(target.subarray(0, inFile), position)
-      assert(got === inFile, `${this.path} is shorter than the manifest says`)
+      if (got < inFile) {
+        const reason = 'shorter than the manifest says'
+        throw new BrokerError('STORE_DAMAGED', { file: this.path, reason })
+      }
     }
     for (const [at, byte] of changes) target[at - position] = byte
   }

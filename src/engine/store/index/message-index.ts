@@ -1,4 +1,4 @@
-import { BrokerError, Gate } from '../../../core/base/index.ts'
+import { BrokerError, Gate, operatingError } from '../../../core/base/index.ts'
 import type { Platform } from '../../../core/platform/index.ts'
 import { recordStoreTimeMs } from '../../../model/message/index.ts'
 import { hasAbortFile } from '../apache-files.ts'
@@ -177,10 +177,8 @@ export class MessageIndex implements CheckpointParticipant, RecordApplier {
     try {
       await this.#writeSealed()
     } catch (error) {
-      if (!(error instanceof BrokerError)) throw error
-      this.#platform.log.warn('the message index could not be written yet', {
-        reason: error.message,
-      })
+      const reason = operatingError(error).message
+      this.#platform.log.warn('the message index could not be written yet', { reason })
     }
   }
 

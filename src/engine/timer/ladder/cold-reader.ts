@@ -1,4 +1,4 @@
-import { assert } from '../../../core/base/index.ts'
+import { assert, operatingError } from '../../../core/base/index.ts'
 import type { Log } from '../../../core/platform/index.ts'
 import type { Store } from '../../store/index.ts'
 import type { ParkedStore } from '../parked/parked-store.ts'
@@ -93,7 +93,8 @@ export class ColdReader {
       await read()
     } catch (error) {
       const facts = { commitLogOffset: claims[0]?.timerId ?? 0, count: claims.length }
-      this.#log.error('due messages could not be read; it is tried again', error, facts)
+      const reason = operatingError(error)
+      this.#log.error('due messages could not be read; it is tried again', reason, facts)
       failed.push(...claims)
     }
   }

@@ -1,3 +1,4 @@
+import { operatingError } from '../../../core/base/index.ts'
 import type { Platform } from '../../../core/platform/index.ts'
 import {
   findProperty,
@@ -392,7 +393,8 @@ export class LadderStore implements CheckpointParticipant, TopicApplier {
       }
     } catch (error) {
       // They stay known, and are carried out where they are met.
-      this.#platform.log.error('what was cancelled before the start is not marked yet', error)
+      const reason = operatingError(error)
+      this.#platform.log.error('what was cancelled before the start is not marked yet', reason)
     }
   }
 

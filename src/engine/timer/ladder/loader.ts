@@ -1,3 +1,4 @@
+import { operatingError } from '../../../core/base/index.ts'
 import type { Platform, Timer } from '../../../core/platform/index.ts'
 import type { Chunk } from '../chunk.ts'
 import { type ChunkVisitor, readChunk } from '../chunk-reader.ts'
@@ -151,7 +152,8 @@ export class Loader {
     try {
       if (!this.#isPaused) pauseMs = await this.#step()
     } catch (error) {
-      this.#platform.log.error('waiting messages could not be loaded; it is tried again', error)
+      const reason = operatingError(error)
+      this.#platform.log.error('waiting messages could not be loaded; it is tried again', reason)
     }
     if (!this.#isStopped) this.#schedule(pauseMs)
   }

@@ -1,3 +1,4 @@
+import { operatingError } from '../../../core/base/index.ts'
 import type { Platform } from '../../../core/platform/index.ts'
 import type { Chunk } from '../chunk.ts'
 import type { PagePool } from '../page-pool.ts'
@@ -27,7 +28,8 @@ export class StagedWriter {
       onDone()
     }
     this.#running = this.keepBelow(bytes).then(isOver, (error: unknown) => {
-      this.#platform.log.error('waiting messages could not be written yet', error)
+      const reason = operatingError(error)
+      this.#platform.log.error('waiting messages could not be written yet', reason)
       this.#platform.timers.after(FAILED_PAUSE_MS, isOver)
     })
   }

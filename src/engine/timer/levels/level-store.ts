@@ -1,3 +1,4 @@
+import { operatingError } from '../../../core/base/index.ts'
 import type { Platform, Timer } from '../../../core/platform/index.ts'
 import {
   checkRecord,
@@ -239,7 +240,8 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
     level.isDelivering = true
     const running = this.#deliverLevel(level)
       .catch((error: unknown) => {
-        this.#platform.log.error('a delay level could not be read', error, { level: level.level })
+        const facts = { level: level.level }
+        this.#platform.log.error('a delay level could not be read', operatingError(error), facts)
         this.#tryAgain()
       })
       .finally(() => {

@@ -1,4 +1,4 @@
-import { assert } from '../../../core/base/index.ts'
+import { assert, operatingError } from '../../../core/base/index.ts'
 import { makeDurableDirectory, type Platform, type Timer } from '../../../core/platform/index.ts'
 import {
   checkRecord,
@@ -354,7 +354,7 @@ export class ParkedStore implements CheckpointParticipant {
       this.#publisher.announceRelief()
     }
     this.#writing = this.relieve().then(isOver, (error: unknown) => {
-      this.#platform.log.error('parked messages could not be written yet', error)
+      this.#platform.log.error('parked messages could not be written yet', operatingError(error))
       this.#platform.timers.after(FAILED_PAUSE_MS, isOver)
     })
   }
@@ -388,9 +388,10 @@ export class ParkedStore implements CheckpointParticipant {
     try {
       await this.#retry(queue)
     } catch (error) {
+      const reason = operatingError(error)
       const commitLogOffset = queue.first()?.timerId ?? -1
       const facts = { topic, commitLogOffset }
-      this.#platform.log.error('a parked message failed; it is tried again', error, facts)
+      this.#platform.log.error('a parked message failed; it is tried again', reason, facts)
       // The others of the topic may be readable.
       queue.rotate()
       queue.backOff(this.#platform.clock.uptimeMs())
