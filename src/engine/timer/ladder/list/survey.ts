@@ -30,10 +30,13 @@ export class Survey {
    */
   count(query: WaitingQuery, tally: Tally): Promise<void> {
     return this.#gate.run(1, () => {
-      const isExact = query.matches === undefined && !this.#messages.haveLeftOvers
+      const isOfAll = query.matches === undefined
       return this.#walk.go(query, {
         recounts: false,
-        takeWhole: chunk => isExact && countWhole(chunk, query, tally),
+        takeWhole: chunk => {
+          if (!isOfAll || this.#messages.mayCountLeftOvers(chunk)) return false
+          return countWhole(chunk, query, tally)
+        },
         meetInSlot: ref => {
           tally.add(ref.deliverTimeMs, 1)
           return true

@@ -1,4 +1,5 @@
 import type { Store } from '../../../store/index.ts'
+import type { Chunk } from '../../chunk.ts'
 import type { FiredIds } from '../../fired-ids.ts'
 import type { ParkedStore } from '../../parked/parked-store.ts'
 import type { PendingRemovals } from '../../pending-removals.ts'
@@ -7,6 +8,8 @@ import { timerDeliverTimeMs, timerIdOf, timerMark } from '../../timer-record.ts'
 import type { FiredAhead } from '../fired-ahead.ts'
 import type { LoadedBlocks } from '../loaded-blocks.ts'
 import { IN_LOG, LOG_BLOCK, PARKED_BLOCK, type Window } from '../window.ts'
+
+const NO_TIMER = -1
 
 /** Bytes in memory, until the next turn of the loop. */
 export interface BytesAt {
@@ -52,9 +55,13 @@ export class WaitingMessages {
     this.#isLeft = parts.isLeft
   }
 
-  /** After a crash, for a while: chunks count messages that only seem to wait in them. */
-  get haveLeftOvers(): boolean {
-    return this.#recovered.count + this.#fired.count + this.#ahead.beforeCount > 0
+  /**
+   * Whether the chunk may count messages that only seem to wait in it: after a crash, for a while;
+   * and where it was begun before a start, until the clock has come to where it was.
+   */
+  mayCountLeftOvers(chunk: Chunk): boolean {
+    if (this.#recovered.count + this.#fired.count + this.#ahead.beforeCount > 0) return true
+    return this.#isLeft(chunk.dueMinMs, NO_TIMER)
   }
 
   /** Of a slot of the window. */
