@@ -5,6 +5,7 @@ import { realPlatform, type Platform } from '../core/platform/index.ts'
 import type { RunningServer } from '../server/index.ts'
 import { endProcess } from './end-process.ts'
 import { exitCodes, type ExitCode } from './exit-code.ts'
+import { keepHeapSmall } from './heap.ts'
 import { addOptionFlags, optionValues } from './option-flags.ts'
 import { readyText } from './ready-text.ts'
 import { runServer } from './run-server.ts'
@@ -27,6 +28,7 @@ export function addServe(program: Command, setExitCode: (code: ExitCode) => void
 }
 
 async function serve(flags: Readonly<Record<string, unknown>>): Promise<ExitCode> {
+  keepHeapSmall()
   const stopSignal = new StopSignal(() => endProcess(exitCodes.failed))
   const { options, warnings } = load(flags)
   const platform = realPlatform({ logLevel: options.logLevel })
