@@ -11,8 +11,9 @@ import { lateness } from './lateness.ts'
 import { findOrload } from './orload.ts'
 import { makeResult, printResult, recordResult } from './result.ts'
 import { send } from './send.ts'
+import { steady } from './steady.ts'
 
-const BENCHMARKS: readonly Benchmark[] = [send, lateness, herd, backlog, keys]
+const BENCHMARKS: readonly Benchmark[] = [send, lateness, herd, backlog, keys, steady]
 const PLACE = /^--(?:orload|directory)(?:=|$)/
 const PLACE_THEN_VALUE = /^--(?:orload|directory)$/
 const OUTPUT_DIRECTORY = '.cache/bench-output'

@@ -2,7 +2,7 @@
 const NEAR_BYTES = 8 * 1024
 const FAR_BYTES = 64 * 1024
 /** Twelve bytes each, and as much again while arrays have grown and are not full. */
-const NEAR_COUNT_MAX = 256 * 1024
+const NEAR_COUNT_MAX = 512 * 1024
 
 /**
  * How close together the indexes of all chunks note places: close while they are few, so that a
