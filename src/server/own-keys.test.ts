@@ -280,6 +280,35 @@ describe('a key is refused', () => {
   })
 })
 
+describe('what is refused of any message is refused beside a key:', () => {
+  const policy = { ORRERY_ON_LATE: 'drop', ORRERY_LATE_AFTER_MS: '60000' }
+  test.each([
+    ['LATE_POLICY_INVALID', 'half a late policy', { properties: { ORRERY_ON_LATE: 'drop' } }],
+    [
+      'LATE_POLICY_INVALID',
+      'a late policy out of range',
+      { properties: { ...policy, ORRERY_LATE_AFTER_MS: '-5' } },
+    ],
+    [
+      'LATE_POLICY_NOT_FOR_LEVELS',
+      'a late policy with a level',
+      { properties: policy, delayMs: undefined, level: 3 },
+    ],
+    ['DELAY_NEGATIVE', 'a negative delay', { delayMs: -1 }],
+    ['DELIVER_TIME_TOO_FAR', 'a deliver time too far away', { delayMs: 4_000 * DAY_MS }],
+    ['NOT_SUPPORTED', 'a half message', { properties: { TRAN_MSG: 'true' } }],
+    ['PROPERTIES_TOO_LARGE', 'too many properties', { properties: { x: 'x'.repeat(32_500) } }],
+    ['MESSAGE_TOO_LARGE', 'too large a body', { body: 'x'.repeat(4 * 1024 * 1024 + 1) }],
+  ])('%s of %s', async (code, _name, more) => {
+    const scene = await Scene.begin()
+    const message = { topic: TOPIC, body: 'x', delayMs: 5 * SECOND_MS, ...more }
+    for (const ownKey of [undefined, 'k']) {
+      const sending = scene.world.finish(scene.client.send({ ...message, ownKey }))
+      await expect(sending).rejects.toMatchObject({ code })
+    }
+  })
+})
+
 test('an index that was lost is made again from what waits, near and far and refused', async () => {
   const scene = await Scene.begin()
   const { world } = scene

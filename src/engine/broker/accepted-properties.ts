@@ -6,6 +6,7 @@ import {
   PROPERTY,
   removeProperties,
 } from '../../model/message/index.ts'
+import { checkLatePolicy } from '../../model/schedule/index.ts'
 import { BROKER_PROPERTIES, type PropertyScan } from './property-scan.ts'
 
 const NAME_END = '\u0001'
@@ -29,6 +30,14 @@ export function checkSupported(scan: PropertyScan): void {
     const property = PROPERTY.TIMER_DEL_UNIQKEY
     throw new BrokerError('NOT_SUPPORTED', { feature: 'recall by property', property })
   }
+}
+
+/**
+ * Holds for everything that is sent, whichever way it goes; only what a retry topic gets is as
+ * somebody else once accepted it. Errors: LATE_POLICY_INVALID, LATE_POLICY_NOT_FOR_LEVELS.
+ */
+export function checkLate({ latePolicy, delays }: PropertyScan): void {
+  if (latePolicy !== '') checkLatePolicy(latePolicy, delays)
 }
 
 /** What every message gets, as RocketMQ's brokers do: clients' tracing reads it. */

@@ -3,9 +3,18 @@ import { encodeBatch } from '../../model/message/index.ts'
 import { RemotingWorld, STORE_HOST } from '../../../test/support/remoting-world.ts'
 import { PutOutcome, PutRequest } from './put-request.ts'
 
-function batchRequest(world: RemotingWorld, count: number, bodyBytes: number): PutRequest {
+interface Items {
+  readonly count: number
+  readonly bodyBytes: number
+  readonly properties?: string
+}
+
+function batchRequest(
+  world: RemotingWorld,
+  { count, bodyBytes, properties = '' }: Items,
+): PutRequest {
   const body = Buffer.alloc(bodyBytes, 'x')
-  const items = Array.from({ length: count }, () => ({ flag: 0, body, properties: '' }))
+  const items = Array.from({ length: count }, () => ({ flag: 0, body, properties }))
   const request = new PutRequest()
   request.topic = 'orders'
   request.queueId = 0
@@ -24,7 +33,7 @@ test.each([
   'a batch of %i times %i bytes is stored whole or not at all when the log fills up',
   async (count, bodyBytes) => {
     const world = await RemotingWorld.open()
-    const request = batchRequest(world, count, bodyBytes)
+    const request = batchRequest(world, { count, bodyBytes })
     const outcome = new PutOutcome()
     const queue = world.store.queue('orders', 0)
     let storedCount = 0
@@ -49,9 +58,18 @@ test.each([
 test('a batch of more messages than allowed is refused', async () => {
   const world = await RemotingWorld.open()
   const end = world.store.endOffset
-  const request = batchRequest(world, 50_001, 1)
+  const request = batchRequest(world, { count: 50_001, bodyBytes: 1 })
   expect(() => {
     world.broker.put.putBatch(request, new PutOutcome())
   }).toThrow(/too many messages/)
   expect(world.store.endOffset).toBe(end)
+})
+
+test('a batch of messages with half a late policy is refused', async () => {
+  const world = await RemotingWorld.open()
+  const properties = 'ORRERY_ON_LATE\u0001drop\u0002'
+  const request = batchRequest(world, { count: 2, bodyBytes: 1, properties })
+  expect(() => {
+    world.broker.put.putBatch(request, new PutOutcome())
+  }).toThrow(/late policy/)
 })

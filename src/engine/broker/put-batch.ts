@@ -1,6 +1,6 @@
 import { BrokerError } from '../../core/base/index.ts'
 import { forEachBatchItem, tagsCodeOf } from '../../model/message/index.ts'
-import { checkSupported } from './accepted-properties.ts'
+import { checkLate, checkSupported } from './accepted-properties.ts'
 import { keyInvalid } from './keyed-draft.ts'
 import type { PropertyScan } from './property-scan.ts'
 import type { PutRequest } from './put-request.ts'
@@ -26,7 +26,7 @@ export interface BatchParts {
  * Checks all messages of a batch and takes them apart. `complete` makes the properties that are
  * stored out of those that were sent, which `scan` has read; what it throws refuses the batch.
  *
- * Errors: MESSAGE_INVALID, NOT_SUPPORTED.
+ * Errors: MESSAGE_INVALID, NOT_SUPPORTED, those of `checkLate`.
  */
 export function collectBatch(
   request: PutRequest,
@@ -77,6 +77,7 @@ function checkPlain(scan: PropertyScan, properties: string): void {
   scan.read(properties)
   checkSupported(scan)
   if (scan.ownKey !== undefined) throw keyInvalid('a message of a batch has none')
+  checkLate(scan)
   if (!scan.hasDelay) return
   throw new BrokerError('MESSAGE_INVALID', {
     problem: 'a message of a batch cannot have a delay; send it by itself',

@@ -15,16 +15,12 @@ import {
   UniqueKeys,
   type RecordDraft,
 } from '../../model/message/index.ts'
-import {
-  checkLatePolicy,
-  resolveDelay,
-  type DelayDecision,
-  type DelayLimits,
-} from '../../model/schedule/index.ts'
+import { resolveDelay, type DelayDecision, type DelayLimits } from '../../model/schedule/index.ts'
 import { PERM_WRITE } from '../../model/wire/index.ts'
 import type { ConsumeQueue } from '../store/index.ts'
 import {
   addedProperties,
+  checkLate,
   checkPropertiesSize,
   checkSupported,
   completedProperties,
@@ -157,7 +153,7 @@ export class MessagePut {
     } else {
       if (scan.ownKey !== undefined) return 'keyed'
       topic = this.#writableTopic(request)
-      if (scan.latePolicy !== '') checkLatePolicy(scan.latePolicy, scan.delays)
+      checkLate(scan)
     }
     const draft = this.#draft
     fill(draft, request)
@@ -186,6 +182,7 @@ export class MessagePut {
     checkSupported(scan)
     const key = checkedKey(scan, request.topic)
     const topic = this.#writableTopic(request)
+    checkLate(scan)
     const delay = resolveDelay(scan.delays, request.nowMs, this.#options.delay)
     if (!scan.hasDelay || delay.kind === 'level') throw keyInvalid('it needs a deliver time')
     const draft = emptyDraft(this.#options.storeHost)
