@@ -3,6 +3,7 @@ import { type BrokerClient, connectRemoting, PullConsumer } from '../client/inde
 import { loadOptions } from '../core/config/index.ts'
 import { SimulatedWorld } from '../core/platform/simulated/index.ts'
 import { decodeRecallHandle, encodeRecallHandle } from '../model/message/index.ts'
+import { REQUEST_CODE } from '../model/wire/index.ts'
 import { startServer } from './start-server.ts'
 
 interface Scene {
@@ -201,7 +202,11 @@ describe('a message that is moved', () => {
   test.each([
     ['seconds for milliseconds', { deliverTimeMs: 1_800_000_000 }, 'DELIVER_TIME_IN_SECONDS'],
     ['more than the limit', { delayMs: 400_000_000_000 }, 'DELIVER_TIME_TOO_FAR'],
+    ['negative', { deliverTimeMs: -1 }, 'DELAY_NEGATIVE'],
     ['no number', { delayMs: Number.NaN }, 'PARAMETER_INVALID'],
+    ['given twice', { delayMs: 1_000, deliverTimeMs: 1_900_000_000_000 }, 'PARAMETER_INVALID'],
+    ['a negative delay', { delayMs: -1 }, 'DELAY_NEGATIVE'],
+    ['a delay beyond all times', { delayMs: Number.MAX_SAFE_INTEGER }, 'DELIVER_TIME_TOO_FAR'],
   ])('is left alone when the new time is %s', async (_name, when, code) => {
     const scene = await served()
     const handle = await sent(scene, 20_000, 'a')
@@ -210,6 +215,16 @@ describe('a message that is moved', () => {
     await scene.world.runFor(25_000)
     expect(await pulled(scene)).toEqual(['a'])
   })
+})
+
+test('a move without a time is refused', async () => {
+  const scene = await served()
+  const { world, client } = scene
+  const extFields = { id: await sent(scene, 20_000, 'a') }
+  const [queue] = await world.finish(client.readableQueues('orders'))
+  const code = REQUEST_CODE.MOVE_SCHEDULED_MESSAGE
+  const answer = await world.finish(client.ask(queue?.address ?? '', { code, extFields }))
+  expect(answer.remark).toMatch(/^PARAMETER_INVALID: .*give one of deliverTimeMs and delayMs/)
 })
 
 test('a recalled message is known as such after a restart, however soon it was due', async () => {

@@ -75,6 +75,18 @@ export function checkedDeliverTime(
   return decision.kind === 'timer' ? decision.deliverTimeMs : nowMs
 }
 
+/**
+ * The deliver time that a delay means for a message that waits, counted from now: 0 is now. Errors:
+ * DELAY_INVALID, DELAY_NEGATIVE, DELIVER_TIME_TOO_FAR.
+ */
+export function deliverTimeAfter(delayMs: number, nowMs: number, limits: DelayLimits): number {
+  if (!Number.isSafeInteger(delayMs)) {
+    throw new BrokerError('DELAY_INVALID', { property: 'delayMs', found: delayMs })
+  }
+  const decision = relativeDecision('delayMs', delayMs, nowMs, limits)
+  return decision.kind === 'timer' ? decision.deliverTimeMs : nowMs
+}
+
 function levelDecision(wanted: number, levelsMs: readonly number[]): DelayDecision {
   const level = Math.min(wanted, levelsMs.length)
   return { kind: 'level', level, delayMs: delayLevelMs(levelsMs, level) }

@@ -9,6 +9,7 @@ export {
   checkedDeliverTime,
   type DelayDecision,
   type DelayLimits,
+  deliverTimeAfter,
   resolveDelay,
 } from './deliver-time.ts'
 export { checkLatePolicy, type OnLate, onLateOf } from './late-policy.ts'

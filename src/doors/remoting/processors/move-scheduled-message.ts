@@ -1,7 +1,9 @@
-import { REQUEST_CODE, RESPONSE_CODE } from '../../../model/wire/index.ts'
+import { BrokerError } from '../../../core/base/index.ts'
+import { type DelayLimits, deliverTimeAfter } from '../../../model/schedule/index.ts'
+import { type ExtFields, REQUEST_CODE, RESPONSE_CODE } from '../../../model/wire/index.ts'
 import type { Processor } from '../processor.ts'
 import { messageRefOf, REFUSED_CHANGES, topicOfRef } from '../message-ref.ts'
-import { optionalInt64, requiredInt64 } from '../request-fields.ts'
+import { optionalInt64 } from '../request-fields.ts'
 
 /**
  * MOVE_SCHEDULED_MESSAGE (900001), Orrery's own: gives a message that waits another deliver time.
@@ -9,9 +11,9 @@ import { optionalInt64, requiredInt64 } from '../request-fields.ts'
  *
  * Request   id: string, the recall handle from the answer to the send, or topic: string and key:
  *           string, its own key; deliverTimeMs: int64, one that has come delivers now, or delayMs:
- *           int64, from now on
+ *           int64, from now on, 0 or more; one of the two
  * Response  deliverTimeMs: int64, in force
- * Errors    MESSAGE_ID_INVALID; 604 when nothing is moved, with a remark and the field moveResult:
+ * Errors    PARAMETER_INVALID; 604 when nothing is moved, with a remark and the field moveResult:
  *           'cancelled' | 'too-late' | 'unknown'; those of `SchedulePort.move`
  */
 export const moveScheduledMessage: Processor = {
@@ -21,11 +23,8 @@ export const moveScheduledMessage: Processor = {
   resources: ({ header }) => [{ topic: topicOfRef(messageRefOf(header.extFields)) }],
   async handle({ header }, { scheduled, clock }) {
     const ref = messageRefOf(header.extFields)
-    const delayMs = optionalInt64(header.extFields, 'delayMs')
-    const deliverTimeMs =
-      delayMs === undefined
-        ? requiredInt64(header.extFields, 'deliverTimeMs')
-        : clock.timeMs() + Math.max(0, delayMs)
+    const nowMs = clock.timeMs()
+    const deliverTimeMs = askedTime(header.extFields, nowMs, scheduled.limits())
     const result = await scheduled.move(ref, deliverTimeMs)
     if (result.kind === 'moved') {
       const extFields = { deliverTimeMs: String(result.deliverTimeMs) }
@@ -38,4 +37,16 @@ export const moveScheduledMessage: Processor = {
       extFields,
     }
   },
+}
+
+/** Errors: PARAMETER_INVALID; those of a delay. */
+function askedTime(fields: ExtFields, nowMs: number, limits: DelayLimits): number {
+  const deliverTimeMs = optionalInt64(fields, 'deliverTimeMs')
+  const delayMs = optionalInt64(fields, 'delayMs')
+  if (deliverTimeMs !== undefined && delayMs === undefined) return deliverTimeMs
+  if (deliverTimeMs === undefined && delayMs !== undefined) {
+    return deliverTimeAfter(delayMs, nowMs, limits)
+  }
+  const problem = 'give one of deliverTimeMs and delayMs'
+  throw new BrokerError('PARAMETER_INVALID', { problem })
 }
