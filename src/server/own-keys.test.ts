@@ -247,6 +247,13 @@ test('an unknown key is not known', async () => {
   await scene.sent('a', HOUR_MS)
   expect(await scene.cancel('nobody')).toBe('unknown')
   await expect(scene.cancel('k'.repeat(256))).rejects.toMatchObject({ code: 'PARAMETER_INVALID' })
+  const [queue] = await scene.world.finish(scene.client.readableQueues(TOPIC))
+  const extFields = { topic: 't'.repeat(256), key: 'k' }
+  const code = REQUEST_CODE.CANCEL_SCHEDULED_MESSAGE
+  const answer = await scene.world.finish(
+    scene.client.ask(queue?.address ?? '', { code, extFields }),
+  )
+  expect(answer.remark).toMatch(/^PARAMETER_INVALID: .*field=topic/)
 })
 
 test('a time that has come delivers now, in the place of what waits', async () => {

@@ -204,6 +204,12 @@ describe('a shift by filter', () => {
 test.each([
   ['a state', { state: 'parked' } as const, CANCEL],
   ['times in the wrong order', { fromMs: 2, toMs: 1 }, CANCEL],
+  ['a topic that is too long', { topic: 'x'.repeat(256) }, CANCEL],
+  ['a tag that is too long', { tag: 'x'.repeat(256) }, CANCEL],
+  ['a key that is too long', { key: 'x'.repeat(1_000_000) }, CANCEL],
+  ['a beginning of a key that is too long', { keyPrefix: 'x'.repeat(256) }, CANCEL],
+  ['an empty key, which would mean all,', { key: '' }, CANCEL],
+  ['an empty topic, which would mean all,', { topic: '' }, CANCEL],
   ['a shift by nothing', {}, { kind: 'shift', shiftMs: 0 } as const],
 ])('%s is refused', async (_name, filter, change) => {
   const scene = await served()

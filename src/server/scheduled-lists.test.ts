@@ -127,12 +127,23 @@ test.each([
   ['a limit of 0', {}, { limit: 0, cursor: undefined }],
   ['a limit beyond the largest', {}, { limit: 1_001, cursor: undefined }],
   ['a cursor that is none', {}, { limit: 1, cursor: 'bm9uZQ' }],
+  ['a topic that is too long', { topic: 'x'.repeat(256) }, { limit: 1, cursor: undefined }],
+  ['a tag that is too long', { tag: 'x'.repeat(256) }, { limit: 1, cursor: undefined }],
+  ['a key that is too long', { key: 'x'.repeat(256) }, { limit: 1, cursor: undefined }],
+  ['an empty beginning of a key', { keyPrefix: '' }, { limit: 1, cursor: undefined }],
   ['times in the wrong order', { fromMs: 5, toMs: 5 }, { limit: 1, cursor: undefined }],
 ])('%s is refused', async (_name, filter, page) => {
   const scene = await served()
   await expect(scene.world.finish(scene.reader.list(filter, page))).rejects.toMatchObject({
     code: 'PARAMETER_INVALID',
   })
+})
+
+test('a filter with texts as long as they may be is taken', async () => {
+  const scene = await served()
+  const key = 'k'.repeat(255)
+  await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'a', keys: [key], tag: key })
+  expect(await all(scene, { key, tag: key, keyPrefix: key })).toHaveLength(1)
 })
 
 test('a forecast of too many steps is refused', async () => {

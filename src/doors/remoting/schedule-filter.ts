@@ -15,10 +15,11 @@ export function scheduleFilter(fields: ExtFields): ScheduleFilter {
     throw new BrokerError('PARAMETER_INVALID', { field: 'state', problem })
   }
   return {
-    topic: optionalText(fields, 'topic'),
-    tag: optionalText(fields, 'tag'),
-    key: optionalText(fields, 'key'),
-    keyPrefix: optionalText(fields, 'keyPrefix'),
+    // An empty text is refused further on: taken for none, it would mean all messages.
+    topic: fields['topic'],
+    tag: fields['tag'],
+    key: fields['key'],
+    keyPrefix: fields['keyPrefix'],
     fromMs: optionalInt64(fields, 'fromMs'),
     toMs: optionalInt64(fields, 'toMs'),
     state,

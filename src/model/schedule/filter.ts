@@ -1,6 +1,9 @@
 import { findProperty, PROPERTY } from '../message/index.ts'
 
-/** Which waiting messages are meant: those that all conditions hold for. Empty: all. */
+/**
+ * Which waiting messages are meant: those that all conditions hold for. Empty: all. Texts have 1 to
+ * 255 characters.
+ */
 export interface ScheduleFilter {
   readonly topic?: string | undefined
   /** The tag, as a whole. */

@@ -2,6 +2,7 @@
  * When a message is to be delivered: levels, delays, deliver times, their limits; and what can be
  * asked of those that wait. Pure.
  */
+export { checkAskedText } from './asked-text.ts'
 export { type BulkChange, type BulkOrder, bulkOrderOf, encodeBulkOrder } from './bulk-change.ts'
 export { DEFAULT_DELAY_LEVELS, delayLevelMs, parseDelayLevels } from './delay-levels.ts'
 export { parseDeliverAt } from './deliver-at.ts'

@@ -3,6 +3,7 @@ import type { Clock } from '../../../core/platform/index.ts'
 import { recordProperties } from '../../../model/message/index.ts'
 import {
   asksForProperties,
+  checkAskedText,
   type Forecast,
   type ForecastSteps,
   matchesProperties,
@@ -90,7 +91,11 @@ export class ScheduledLists {
 }
 
 /** Errors: PARAMETER_INVALID. */
-export function checkFilter({ fromMs = 0, toMs = END_MS }: ScheduleFilter): void {
+export function checkFilter(filter: ScheduleFilter): void {
+  const { topic, tag, key, keyPrefix, fromMs = 0, toMs = END_MS } = filter
+  for (const [field, text] of Object.entries({ topic, tag, key, keyPrefix })) {
+    checkAskedText(field, text)
+  }
   checkTimes(fromMs, toMs)
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '../../../core/platform/index.ts'
 import { TIMER_CANCEL_QUEUE, TIMER_MOVE_QUEUE, TIMER_TOPIC } from '../../../model/message/index.ts'
 import {
   type CancelResult,
+  checkAskedText,
   checkedDeliverTime,
   checkOwnKey,
   type DelayLimits,
@@ -142,6 +143,7 @@ export class ScheduledMessages implements Pick<SchedulePort, 'cancel' | 'move' |
   /** Undefined when the message cannot be one of ours. Errors: MESSAGE_ID_INVALID, PARAMETER_INVALID. */
   async #targetOf(ref: MessageRef): Promise<Target | undefined> {
     if ('key' in ref) {
+      checkAskedText('topic', ref.topic)
       checkOwnKey(ref.key, 'PARAMETER_INVALID')
       return new KeyTarget(ref, this.#timers, this.#store)
     }
