@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { ScheduledMessagesClient } from '../client/index.ts'
-import type { Forecast } from '../model/schedule/index.ts'
+import { BrokerError } from '../core/base/index.ts'
+import type { Forecast, ForecastSteps, ScheduleFilter } from '../model/schedule/index.ts'
 import { parseDuration } from '../model/schedule/index.ts'
 import { addFilterFlags, type FilterFlags, filterOf } from './schedule-filter.ts'
 import { addServerFlags, withServer } from './server-address.ts'
@@ -25,17 +26,34 @@ export function addForecast(program: Command): void {
 }
 
 async function forecast(flags: Flags): Promise<void> {
-  const stepMs = parseDuration(flags.step)
+  const stepMs = stepOf(flags.step)
   await withServer(flags.server, async client => {
     const nowMs = client.platform.clock.timeMs()
     const filter = filterOf(flags, nowMs)
-    // Whole steps, so that the times read well.
-    const startMs = filter.fromMs ?? nowMs
-    const fromMs = startMs - (startMs % Math.max(1, stepMs))
-    const steps = { fromMs, toMs: filter.toMs ?? startMs + HOUR_MS, stepMs }
+    const steps = stepsOf(filter, stepMs, nowMs)
     const found = await new ScheduledMessagesClient(client).forecast(filter, steps)
     print(found, steps, flags.json === true)
   })
+}
+
+/** Errors: COMMAND_LINE_INVALID, DURATION_INVALID. */
+function stepOf(text: string): number {
+  const stepMs = parseDuration(text)
+  if (stepMs > 0) return stepMs
+  throw new BrokerError('COMMAND_LINE_INVALID', { '--step': 'is longer than nothing' })
+}
+
+/** From the given time on, to the millisecond; or from the whole step in which now is. */
+export function stepsOf(
+  { fromMs, toMs }: ScheduleFilter,
+  stepMs: number,
+  nowMs: number,
+): ForecastSteps {
+  return {
+    fromMs: fromMs ?? nowMs - (nowMs % stepMs),
+    toMs: toMs ?? (fromMs ?? nowMs) + HOUR_MS,
+    stepMs,
+  }
 }
 
 function print(
