@@ -3,18 +3,27 @@ import { BrokerError } from '../core/base/index.ts'
 import { parseDeliverAt, parseDuration, type ScheduleFilter } from '../model/schedule/index.ts'
 
 /** As commander hands them over. */
-export interface FilterFlags {
+export interface MeantFlags {
   readonly topic?: string
   readonly tag?: string
   readonly key?: string
   readonly keyPrefix?: string
   readonly from?: string
   readonly to?: string
+}
+
+export interface FilterFlags extends MeantFlags {
   readonly state?: string
 }
 
-/** Adds the flags by which waiting messages are chosen. */
+/** Adds the flags by which waiting messages are chosen, for a list or a count. */
 export function addFilterFlags(command: Command): void {
+  addMeantFlags(command)
+  command.option('--state <state>', 'only scheduled, or parked: due, and refused by the topic')
+}
+
+/** The same for a change: by state none is chosen, since that changes by itself. */
+export function addMeantFlags(command: Command): void {
   command
     .option('--topic <topic>', 'only of this topic')
     .option('--tag <tag>', 'only with this tag')
@@ -22,7 +31,6 @@ export function addFilterFlags(command: Command): void {
     .option('--key-prefix <text>', 'only with a key that begins so')
     .option('--from <time>', 'due then or later: 2030-01-31T09:00:00Z, or 15m for in 15 minutes')
     .option('--to <time>', 'due before')
-    .option('--state <state>', 'only scheduled, or parked: due, and refused by the topic')
 }
 
 /** Errors: COMMAND_LINE_INVALID, those of times. */

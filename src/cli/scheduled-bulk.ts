@@ -2,10 +2,10 @@ import type { Command } from 'commander'
 import { ScheduledMessagesClient } from '../client/index.ts'
 import { BrokerError } from '../core/base/index.ts'
 import { type BulkChange, parseDuration } from '../model/schedule/index.ts'
-import { addFilterFlags, type FilterFlags, filterOf } from './schedule-filter.ts'
+import { addMeantFlags, filterOf, type MeantFlags } from './schedule-filter.ts'
 import { addServerFlags, withServer } from './server-address.ts'
 
-interface Flags extends FilterFlags {
+interface Flags extends MeantFlags {
   readonly everything?: boolean
   readonly dryRun?: boolean
   readonly server: string
@@ -32,7 +32,7 @@ export function addScheduledBulk(scheduled: Command): void {
 }
 
 function addBulkFlags(command: Command): void {
-  addFilterFlags(command)
+  addMeantFlags(command)
   command
     .option('--everything', 'with no filter: all messages that wait')
     .option('--dry-run', 'change nothing, and say how many it would be')
