@@ -16,6 +16,9 @@ interface ShiftFlags extends Flags {
   readonly by: string
 }
 
+const REFUSED =
+  'they could not be moved, as the time would be beyond the longest delay, or the message is too large'
+
 /** `orrery scheduled cancel-all | shift-all`: changes of all that a filter means. */
 export function addScheduledBulk(scheduled: Command): void {
   const cancel = scheduled
@@ -57,7 +60,7 @@ async function changeAll(change: BulkChange, flags: Flags): Promise<void> {
     const done = change.kind === 'cancel' ? 'cancelled' : 'shifted'
     console.log(`${count.changedCount} ${dryRun ? `would be ${done}` : done}`)
     if (count.refusedCount > 0) {
-      console.log(`${count.refusedCount} stay: they would be due beyond the longest delay`)
+      console.log(`${count.refusedCount} stay: ${REFUSED}`)
     }
   })
 }

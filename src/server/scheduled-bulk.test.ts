@@ -21,8 +21,11 @@ interface Scene {
   readonly scheduled: ScheduledMessagesClient
 }
 
-async function served(world = new SimulatedWorld({ seed: 1 })): Promise<Scene> {
-  const { options } = loadOptions({ flags: { data: '/data' } })
+async function served(
+  world = new SimulatedWorld({ seed: 1 }),
+  flags: Readonly<Record<string, string>> = {},
+): Promise<Scene> {
+  const { options } = loadOptions({ flags: { data: '/data', ...flags } })
   await world.finish(startServer(options, world.platform))
   const nameserver = '127.0.0.1:9876'
   const client = await world.finish(connectRemoting({ platform: world.outside, nameserver }))
@@ -178,6 +181,18 @@ describe('a shift by filter', () => {
       refusedCount: 1,
     })
     expect(await count(scene)).toBe(2)
+  })
+
+  test('leaves those that are larger than new messages may be by now, and ends', async () => {
+    const first = await served()
+    await sendAll(first, 'orders', [HOUR_MS])
+    const large = { topic: 'orders', delayMs: HOUR_MS, body: 'x'.repeat(200_000) }
+    await first.world.finish(first.client.send(large))
+    first.world.crash()
+    const scene = await served(first.world, { maxMessageSize: '65536' })
+    const shift = { kind: 'shift', shiftMs: HOUR_MS } as const
+    const shifting = scene.scheduled.changeAll({}, shift, false)
+    expect(await scene.world.finish(shifting)).toEqual({ changedCount: 1, refusedCount: 1 })
   })
 
   test('goes on after a crash, and shifts none twice', async () => {

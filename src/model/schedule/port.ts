@@ -193,7 +193,11 @@ export interface Forecast {
 
 export interface ChangeCount {
   readonly changedCount: number
-  /** Not shifted, since they would be due beyond the longest delay. */
+  /**
+   * Could not be shifted, and stay as they are: they would be due beyond the longest delay, their
+   * properties have no room for what a move adds, or they are larger than the largest new message,
+   * since that limit is lower than it was.
+   */
   readonly refusedCount: number
 }
 

@@ -45,7 +45,11 @@ type Decision<Change> =
   | { readonly kind: 'again' }
 
 /** Of single messages that are shifted with others. */
-const REFUSALS: ReadonlySet<string> = new Set(['DELIVER_TIME_TOO_FAR', 'PROPERTIES_TOO_LARGE'])
+const REFUSALS: ReadonlySet<string> = new Set([
+  'DELIVER_TIME_TOO_FAR',
+  'MESSAGE_TOO_LARGE',
+  'PROPERTIES_TOO_LARGE',
+])
 const SCHEDULED: ScheduledState = 'scheduled'
 const PARKED: ScheduledState = 'parked'
 
@@ -120,8 +124,8 @@ export class ScheduledMessages implements Pick<SchedulePort, 'cancel' | 'move' |
   }
 
   /**
-   * Moves a message by so much if it still waits where it was listed: `refused` beyond the longest
-   * delay, or when it could not hold what a move adds. Errors: those of the store.
+   * Moves a message by so much if it still waits where it was listed; `refused`: see
+   * `ChangeCount.refusedCount`. Errors: those of the store.
    */
   async shift(message: ListedMessage, shiftMs: number): Promise<'shifted' | 'gone' | 'refused'> {
     const deliverTimeMs = message.deliverTimeMs + shiftMs
