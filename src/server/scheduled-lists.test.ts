@@ -1,8 +1,15 @@
 import { expect, test } from 'vitest'
-import { type BrokerClient, connectRemoting, ScheduledMessagesClient } from '../client/index.ts'
+import {
+  type BrokerClient,
+  connectRemoting,
+  PullConsumer,
+  ScheduledMessagesClient,
+} from '../client/index.ts'
 import { loadOptions } from '../core/config/index.ts'
 import { SimulatedWorld } from '../core/platform/simulated/index.ts'
+import type { Message } from '../model/message/index.ts'
 import type { ScheduledMessage, ScheduleFilter } from '../model/schedule/index.ts'
+import { REQUEST_CODE } from '../model/wire/index.ts'
 import { startServer } from './start-server.ts'
 
 const MINUTE_MS = 60_000
@@ -117,10 +124,67 @@ test('one message is shown with body and properties until it does not wait any m
   const shown = await scene.world.finish(scene.reader.find({ id }))
   expect(shown?.body.toString()).toBe('content')
   expect(shown?.properties.get('TAGS')).toBe('red')
-  expect([...(shown?.properties.keys() ?? [])]).not.toContain('REAL_TOPIC')
   await scene.world.finish(scene.client.recall({ topic: 'orders', recallHandle: id }))
   expect(await scene.world.finish(scene.reader.find({ id }))).toBeUndefined()
   expect(await all(scene, {})).toEqual([])
+})
+
+/** Of the only message of the topic that can be pulled. */
+async function delivered({ world, client }: Scene, topic: string): Promise<Message> {
+  const consumer = new PullConsumer(client, 'billing')
+  const found: Message[] = []
+  for (const queue of await world.finish(consumer.queues(topic))) {
+    found.push(...(await world.finish(consumer.pull(queue, { offset: 0 }))).messages)
+  }
+  const [message] = found
+  if (found.length !== 1 || message === undefined) throw new Error(`${found.length} are there`)
+  return message
+}
+
+const POLICY = { ORRERY_ON_LATE: 'drop', ORRERY_LATE_AFTER_MS: '3600000', own: 'x' }
+
+test.each([
+  ['sent', {}, 0, false],
+  ['sent with a late policy', { properties: POLICY }, 0, false],
+  ['moved', { tags: 'red' }, 1, false],
+  ['moved twice, with a late policy', { properties: POLICY }, 2, false],
+  ['sent in the place of another', { ownKey: 'k' }, 0, true],
+  ['sent in the place of another and moved', { ownKey: 'k' }, 1, true],
+])(
+  'a message that was %s is shown with the properties that its consumers see',
+  async (_name, more, moveCount, isReplacing) => {
+    const scene = await served()
+    const { world, client, reader } = scene
+    const message = { topic: 'orders', body: 'content', keys: ['a'], delayMs: HOUR_MS, ...more }
+    if (isReplacing) await world.finish(client.send(message))
+    const { recallHandle: id = '' } = await world.finish(client.send(message))
+    for (let moves = 0; moves < moveCount; moves++) {
+      await world.finish(client.move({ id }, { delayMs: 2 * MINUTE_MS }))
+    }
+    const shown = await world.finish(reader.find({ id }))
+    await world.runFor(moveCount > 0 ? 3 * MINUTE_MS : 61 * MINUTE_MS)
+    const { properties } = await delivered(scene, 'orders')
+    expect(Object.fromEntries(shown?.properties ?? [])).toEqual(Object.fromEntries(properties))
+    const names = ['ORRERY_FIRST', 'ORRERY_REPLACES', 'ORRERY_ON_LATE', 'ORRERY_LATE_AFTER_MS']
+    expect([...properties.keys()].filter(name => names.includes(name))).toEqual([])
+  },
+)
+
+test('a message that was moved, delivered and sent back shows nothing of the move', async () => {
+  const scene = await served()
+  const { world, client } = scene
+  const id = await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'x' })
+  await world.finish(client.move({ id }, { delayMs: 0 }))
+  await world.runFor(MINUTE_MS)
+  const { commitLogOffset } = await delivered(scene, 'orders')
+  const [queue] = await world.finish(client.readableQueues('orders'))
+  const asked = { offset: String(commitLogOffset), group: 'billing', delayLevel: '1' }
+  const code = REQUEST_CODE.CONSUMER_SEND_MSG_BACK
+  await world.finish(client.ask(queue?.address ?? '', { code, extFields: asked }))
+  await world.runFor(MINUTE_MS)
+  const { properties, reconsumeTimes } = await delivered(scene, '%RETRY%billing')
+  expect(reconsumeTimes).toBe(1)
+  expect([...properties.keys()]).not.toContain('ORRERY_FIRST')
 })
 
 test.each([

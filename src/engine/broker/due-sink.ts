@@ -28,16 +28,15 @@ import type { DueOutcome, DueSink } from '../timer/index.ts'
 import type { GroupTable } from './groups.ts'
 import type { ConsumeQueue } from '../store/index.ts'
 import { dropRecord, LateReport } from './late-messages.ts'
+import { publishedProperties } from './published-properties.ts'
 import type { Statistics } from './statistics.ts'
 import type { Topic, TopicTable } from './topics.ts'
 
 /** Queues of a target topic that has vanished since the message was accepted. */
 const WISHED_QUEUE_COUNT = 4
-const PUBLISHED: readonly string[] = [PROPERTY.ORRERY_TIMER_ID, PROPERTY.ORRERY_REPLACES]
-/** What a late policy says of a message. */
-const LATE: readonly string[] = [
-  PROPERTY.ORRERY_ON_LATE,
-  PROPERTY.ORRERY_LATE_AFTER_MS,
+/** What a dead letter says anew. */
+const DEAD_LETTER: readonly string[] = [
+  PROPERTY.DLQ_ORIGIN_TOPIC,
   PROPERTY.ORRERY_DEAD_LETTER_REASON,
 ]
 const NOTHING = Buffer.alloc(0)
@@ -94,8 +93,9 @@ export class BrokerDueSink implements DueSink {
   deliver(source: Buffer, position: number, timerId: number): DueOutcome {
     const { store, statistics, clock } = this.#parts
     const accepted = recordProperties(source, position)
-    const hasPolicy = accepted.includes(PROPERTY.ORRERY_ON_LATE)
-    const onLate = hasPolicy ? onLateOf(accepted, clock.timeMs()) : 'deliver'
+    const onLate = accepted.includes(PROPERTY.ORRERY_ON_LATE)
+      ? onLateOf(accepted, clock.timeMs())
+      : 'deliver'
     if (onLate === 'drop') return this.#drop(accepted, timerId)
     const isDeadLetter = onLate === 'deadLetter'
     const realTopic = findProperty(accepted, PROPERTY.REAL_TOPIC) ?? ''
@@ -113,10 +113,7 @@ export class BrokerDueSink implements DueSink {
     draft.body = source
     draft.bodyStart = recordBodyStart(source, position)
     draft.bodyEnd = recordBodyEnd(source, position)
-    // A message that was published once and sent back carries the id of that earlier time.
-    let kept = removeProperties(accepted, PUBLISHED)
-    if (hasPolicy) kept = removeProperties(kept, LATE)
-    draft.properties = appendProperty(kept, PROPERTY.ORRERY_TIMER_ID, String(timerId))
+    draft.properties = publishedProperties(accepted, timerId)
     if (isDeadLetter) draft.properties = deadLetterProperties(draft.properties, realTopic)
     const tagsCode = tagsCodeOf(findProperty(accepted, PROPERTY.TAGS))
     const queue = (topic.queues[queueId] ??= store.queue(topic.name, queueId))
@@ -185,7 +182,7 @@ function lateTopicOf(realTopic: string): string {
 }
 
 function deadLetterProperties(properties: string, realTopic: string): string {
-  const kept = removeProperties(properties, [PROPERTY.DLQ_ORIGIN_TOPIC])
+  const kept = removeProperties(properties, DEAD_LETTER)
   const origin = appendProperty(kept, PROPERTY.DLQ_ORIGIN_TOPIC, realTopic)
   return appendProperty(origin, PROPERTY.ORRERY_DEAD_LETTER_REASON, 'late')
 }

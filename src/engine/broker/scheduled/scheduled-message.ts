@@ -9,7 +9,6 @@ import {
   recordProperties,
   recordStoreTimeMs,
   recordTopic,
-  removeProperties,
   TIMER_TOPIC,
 } from '../../../model/message/index.ts'
 import {
@@ -19,16 +18,8 @@ import {
   type WholeMessage,
 } from '../../../model/schedule/index.ts'
 import type { TimerRef } from '../../timer/index.ts'
+import { publishedProperties } from '../published-properties.ts'
 import { handleOfRecord } from './own-handle.ts'
-
-/** What only the broker needs; `BrokerDueSink` publishes without them or says them anew. */
-const INNER_PROPERTIES: readonly string[] = [
-  PROPERTY.REAL_TOPIC,
-  PROPERTY.REAL_QID,
-  PROPERTY.ORRERY_TIMER_ID,
-  PROPERTY.ORRERY_REPLACES,
-  PROPERTY.ORRERY_FIRST,
-]
 
 /** A waiting message by its accept record. */
 export function scheduledMessage(
@@ -56,11 +47,10 @@ export function wholeMessage(
   at: TimerRef & { readonly record: Buffer; readonly state: ScheduledState },
   brokerName: string,
 ): WholeMessage {
-  const { record } = at
-  const properties = removeProperties(recordProperties(record, 0), INNER_PROPERTIES)
+  const { record, timerId } = at
   return {
     ...scheduledMessage(at, brokerName),
-    properties: parseProperties(properties),
+    properties: parseProperties(publishedProperties(recordProperties(record, 0), timerId)),
     body: record.subarray(recordBodyStart(record, 0), recordBodyEnd(record, 0)),
   }
 }
