@@ -15,8 +15,9 @@ export interface SchedulePort {
    *
    * By its own key it is known while it waits and for about an hour after its time.
    *
-   * Errors: MESSAGE_ID_INVALID, PARAMETER_INVALID; STORE_FULL, STORE_BUSY, STORE_FAILED and
-   * SHUTTING_DOWN, after which it may be asked again.
+   * Errors: MESSAGE_ID_INVALID; PARAMETER_INVALID (topic or own key); STORE_FULL, STORE_BUSY (by
+   * own key also while the index of own keys is made again), STORE_FAILED, SHUTTING_DOWN and
+   * MESSAGE_UNREADABLE, after which it may be asked again.
    */
   cancel(ref: MessageRef): Promise<CancelResult>
 
@@ -26,7 +27,8 @@ export interface SchedulePort {
    * resolves: then the message that was replaced is cancelled. One that is being delivered is too
    * late to replace, and the new one waits beside it.
    *
-   * Errors: those of sending; MESSAGE_INVALID without an own key or a deliver time; STORE_BUSY.
+   * Errors: those of sending; MESSAGE_INVALID without an own key or a deliver time; STORE_BUSY, also
+   * while the index of own keys is made again; MESSAGE_UNREADABLE.
    */
   replaceByKey(message: NewMessage, when: ReplaceWhen): Promise<ReplaceResult>
 
@@ -35,13 +37,18 @@ export interface SchedulePort {
    * keeps its id. Durable when it resolves; the results are those of `cancel`.
    *
    * Errors: those of `cancel`, those of a deliver time (DELAY_NEGATIVE, DELIVER_TIME_IN_SECONDS,
-   * DELIVER_TIME_TOO_FAR), PROPERTIES_TOO_LARGE.
+   * DELIVER_TIME_TOO_FAR, DELAY_INVALID when it is no whole number), PROPERTIES_TOO_LARGE without
+   * room for what a move adds, MESSAGE_TOO_LARGE when `maxMessageSize` is lower than it was.
    */
   move(ref: MessageRef, deliverTimeMs: number): Promise<MoveResult>
 
   /**
    * A waiting message with all of it; `undefined` when it does not wait: it is delivered,
-   * cancelled or not known. Errors: MESSAGE_ID_INVALID, STORE_FAILED.
+   * cancelled or not known.
+   *
+   * Errors: MESSAGE_ID_INVALID; PARAMETER_INVALID (topic or own key); STORE_BUSY while the index of
+   * own keys is made again; MESSAGE_UNREADABLE; STORE_FAILED, and, when it is being changed while
+   * the store stops, STORE_FULL and SHUTTING_DOWN.
    */
   find(ref: MessageRef): Promise<WholeMessage | undefined>
 

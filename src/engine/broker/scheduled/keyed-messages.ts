@@ -61,6 +61,7 @@ export class KeyedMessages implements Pick<SchedulePort, 'replaceByKey'> {
     this.#brokerName = parts.brokerName
   }
 
+  /** See `SchedulePort.replaceByKey`. */
   async replaceByKey(message: NewMessage, when: ReplaceWhen): Promise<ReplaceResult> {
     const keyed = this.#put.prepareKeyed(requestOf(message))
     const target = new KeyTarget(keyed, this.#timers, this.#store)

@@ -88,11 +88,13 @@ export class ScheduledMessages implements Pick<SchedulePort, 'cancel' | 'move' |
     this.#search = { index, list: (...asked) => timers.list(...asked) }
   }
 
+  /** See `SchedulePort.cancel`. */
   async cancel(ref: MessageRef): Promise<CancelResult> {
     const outcome = await this.#change(ref, (at, waiting) => this.#appendCancel(at, waiting))
     return outcome.kind === 'changed' ? 'cancelled' : outcome.kind
   }
 
+  /** See `SchedulePort.move`. */
   async move(ref: MessageRef, deliverTimeMs: number): Promise<MoveResult> {
     checkedDeliverTime(deliverTimeMs, this.#clock.timeMs(), this.#limits)
     const outcome = await this.#change(ref, (at, waiting) => {
@@ -102,6 +104,7 @@ export class ScheduledMessages implements Pick<SchedulePort, 'cancel' | 'move' |
     return { kind: 'moved', deliverTimeMs: outcome.change }
   }
 
+  /** See `SchedulePort.find`. */
   async find(ref: MessageRef): Promise<WholeMessage | undefined> {
     const target = await this.#targetOf(ref)
     if (target === undefined) return undefined
@@ -125,7 +128,8 @@ export class ScheduledMessages implements Pick<SchedulePort, 'cancel' | 'move' |
 
   /**
    * Moves a message by so much if it still waits where it was listed; `refused`: see
-   * `ChangeCount.refusedCount`. Errors: those of the store.
+   * `ChangeCount.refusedCount`. Errors: STORE_FULL, STORE_BUSY, STORE_FAILED, SHUTTING_DOWN,
+   * MESSAGE_UNREADABLE.
    */
   async shift(message: ListedMessage, shiftMs: number): Promise<'shifted' | 'gone' | 'refused'> {
     const deliverTimeMs = message.deliverTimeMs + shiftMs
@@ -144,7 +148,10 @@ export class ScheduledMessages implements Pick<SchedulePort, 'cancel' | 'move' |
     }
   }
 
-  /** Undefined when the message cannot be one of ours. Errors: MESSAGE_ID_INVALID, PARAMETER_INVALID. */
+  /**
+   * Undefined when the message cannot be one of ours. Errors: MESSAGE_ID_INVALID, PARAMETER_INVALID,
+   * those of a search.
+   */
   async #targetOf(ref: MessageRef): Promise<Target | undefined> {
     if ('key' in ref) {
       checkAskedText('topic', ref.topic)

@@ -8,7 +8,7 @@ export type Found = 'cancelling' | 'cancelled' | 'too-late' | 'unknown' | 'absen
 
 /** The message that somebody means, by id or by own key: where it is, which changes as it is moved. */
 export interface Target {
-  /** Where it is; undefined: it cannot be here. Errors: STORE_BUSY, STORE_FAILED. */
+  /** Where it is; undefined: it cannot be here. Errors: STORE_BUSY, STORE_FAILED, MESSAGE_UNREADABLE. */
   locate(): Promise<TimerRef | undefined>
   /** Whether this is its accept record, or that of its latest move. */
   isMeant(record: Buffer): boolean
