@@ -94,6 +94,52 @@ test('filters are joined by and; a count counts what a list has', async () => {
   }
 })
 
+async function setWritable({ world, client }: Scene, topic: string, to: boolean): Promise<void> {
+  const [queue] = await world.finish(client.readableQueues(topic))
+  const counts = { readQueueNums: '4', writeQueueNums: '4' }
+  const extFields = { topic, ...counts, perm: to ? '6' : '4' }
+  const code = REQUEST_CODE.UPDATE_AND_CREATE_TOPIC
+  await world.finish(client.ask(queue?.address ?? '', { code, extFields }))
+}
+
+test('what its topic refuses is listed and counted as parked until the topic takes it', async () => {
+  const scene = await served()
+  const { world, client, reader } = scene
+  const due = await send(scene, { topic: 'orders', delayMs: 2_000, body: 'due' })
+  const later = await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'later' })
+  await world.finish(client.send({ topic: 'orders', level: 2, body: 'of a level' }))
+  await send(scene, { topic: 'mails', delayMs: 2_000, body: 'taken' })
+  const counted = async (filter: ScheduleFilter): Promise<number> => {
+    const found = await all(scene, filter)
+    expect(await world.finish(reader.count(filter))).toBe(found.length)
+    expect(found.every(({ state }) => state === (filter.state ?? state))).toBe(true)
+    return found.length
+  }
+  expect(await counted({ state: 'parked' })).toBe(0)
+  await setWritable(scene, 'orders', false)
+  await world.runFor(10_000)
+  const parked = await all(scene, { state: 'parked' })
+  expect(parked.map(({ id, topic, state }) => ({ id, topic, state }))).toEqual([
+    { id: due, topic: 'orders', state: 'parked' },
+    { id: undefined, topic: 'orders', state: 'parked' },
+  ])
+  const scheduled = await all(scene, { state: 'scheduled' })
+  expect(scheduled.map(({ id, state }) => ({ id, state }))).toEqual([
+    { id: later, state: 'scheduled' },
+  ])
+  expect(await counted({ state: 'parked' })).toBe(2)
+  expect(await counted({ state: 'scheduled' })).toBe(1)
+  expect(await counted({ topic: 'mails', state: 'parked' })).toBe(0)
+  expect(await counted({ state: 'parked', fromMs: world.platform.clock.timeMs() })).toBe(0)
+  expect(await counted({})).toBe(3)
+  const whole = await world.finish(reader.find({ id: due }))
+  expect(whole).toMatchObject({ id: due, state: 'parked' })
+  await setWritable(scene, 'orders', true)
+  await world.runFor(10_000)
+  expect(await counted({ state: 'parked' })).toBe(0)
+  expect(await counted({})).toBe(1)
+})
+
 test('a forecast has how many are due in each step, and their sum is the count', async () => {
   const scene = await served()
   const fromMs = scene.startMs - (scene.startMs % HOUR_MS)

@@ -17,6 +17,7 @@ export async function listWaiting(sim: Simulation): Promise<void> {
   const limit = random.pick([1, 7, 100, 1000])
   const gone = new Set([...ledger.sends.values()].filter(isGone))
   const meantBefore = new Set(mustWait(sim, { filter, fromMs: sim.nowMs }))
+  const fittingBefore = new Set([...ledger.sends.values()].filter(send => mayFit(send, filter)))
   const found = await sim.settled(
     Promise.all([
       listAll(cursor => process.engine.scheduled.list(filter, { limit, cursor })),
@@ -41,11 +42,14 @@ export async function listWaiting(sim: Simulation): Promise<void> {
   totals.add('list answered')
   const [listed, count, { counts }] = found
   totals.add('listed', listed.length)
+  checkFits(listed, filter)
   checkListed(sim, listed, gone)
   // What came in, was changed or delivered meanwhile may be there or not.
   const must = mustWait(sim, { filter, fromMs: sim.nowMs }).filter(send => meantBefore.has(send))
   checkComplete(listed, must)
   const mayCount = [...ledger.sends.values()].filter(send => {
+    // One whose move was answered meanwhile has fitted before, or fits now.
+    if (!fittingBefore.has(send) && !mayFit(send, filter)) return false
     return !gone.has(send) || isDoubtful(sim, send)
   }).length
   checkCount(count, must.length, mayCount)
@@ -73,6 +77,15 @@ async function listAll(
     cursor = page.nextCursor
   } while (cursor !== undefined)
   return found
+}
+
+/** Each is what was asked for, also those of which nothing else is known. */
+function checkFits(listed: readonly ScheduledMessage[], filter: ScheduleFilter): void {
+  for (const { id = 'a message without an id', topic, deliverTimeMs } of listed) {
+    if (isInTopic(filter, topic) && isInTimes(filter, deliverTimeMs)) continue
+    const where = `for ${topic} at ${deliverTimeMs}`
+    throw new Violation(4, `${id} is listed ${where}, by ${JSON.stringify(filter)}`)
+  }
 }
 
 /** Each is a message that was sent, once, and that neither was cancelled nor delivered before. */
@@ -107,7 +120,6 @@ function checkComplete(listed: readonly ScheduledMessage[], must: readonly Send[
   if (missing !== undefined) throw new Violation(4, `${describe(missing)} waits and is not listed`)
 }
 
-/** The filter may mean fewer than all those that may wait, and more than those that must. */
 function checkCount(count: number, mustCount: number, mayCount: number): void {
   if (count >= mustCount && count <= mayCount) return
   throw new Violation(4, `${count} are counted: ${mustCount} wait, and ${mayCount} may`)
@@ -120,13 +132,31 @@ interface Meant {
 }
 
 function mustWait(sim: Simulation, { filter, fromMs }: Meant): readonly Send[] {
-  const { topic, fromMs: filterFromMs = 0, toMs = Infinity } = filter
   return sim.ledger.waiting().filter(send => {
     const { deliverTimeMs } = send
     if (send.handle === undefined || isDoubtful(sim, send)) return false
-    if (deliverTimeMs < Math.max(fromMs + 1, filterFromMs) || deliverTimeMs >= toMs) return false
-    return topic === undefined || send.topic === topic
+    if (deliverTimeMs <= fromMs) return false
+    return isInTopic(filter, send.topic) && isInTimes(filter, deliverTimeMs)
   })
+}
+
+/** The filter means it, should it wait: when that would be is not known of all. */
+function mayFit(
+  { topic, kind, deliverTimeMs, moves, isDamaged }: Send,
+  filter: ScheduleFilter,
+): boolean {
+  if (deliverTimeMs === 0 || !isInTopic(filter, topic)) return false
+  // A move to a time that has come is to a moment that only the broker knows; so is a retry.
+  const isKnown = kind !== 'retry' && !isDamaged && moves.mayBeDueMs.length === 0
+  return !isKnown || isInTimes(filter, deliverTimeMs)
+}
+
+function isInTopic(filter: ScheduleFilter, topic: string): boolean {
+  return filter.topic === undefined || filter.topic === topic
+}
+
+function isInTimes({ fromMs = 0, toMs = Infinity }: ScheduleFilter, timeMs: number): boolean {
+  return timeMs >= fromMs && timeMs < toMs
 }
 
 /**
