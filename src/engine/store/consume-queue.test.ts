@@ -145,6 +145,14 @@ describe('a consume queue', () => {
     expect(reportCount).toBeGreaterThan(3)
   })
 
+  test('gives no number again when a unit went bad and the log is gone behind it', async () => {
+    const world = new SimulatedWorld({ seed: 1 })
+    await filled(world, 501)
+    world.disk.flipBit(FILE, 499 * UNIT_BYTES + 1, 3)
+    const known = { commitLogMin: 60_000, commitLogEnd: 70_000 }
+    expect((await loaded(world, known)).nextOffset).toBe(501)
+  })
+
   test('finds its first message though messages in the middle are missing', async () => {
     const world = new SimulatedWorld({ seed: 1 })
     const queue = await filled(world, 10)

@@ -284,8 +284,8 @@ export class ConsumeQueue {
       const unit = units.at(next - from)
       const place = unit.commitLogOffset(0)
       const isNamed = isBelow(unit, known.commitLogEnd) && unit.size(0) !== PADDING_SIZE
-      if (!isNamed || place < known.commitLogMin) continue
-      const record = await known.recordAt(unit, this, next)
+      if (!isNamed) continue
+      const record = await this.#recordOf(unit, next, known)
       if (record === 'other' || (record === 'damaged' && place < placeMin)) continue
       known.log.error('units of a queue are damaged; their messages are passed over', undefined, {
         file: this.#segments.pathOf(this.#segments.baseOf(from * UNIT_BYTES)),
@@ -351,13 +351,18 @@ export class ConsumeQueue {
     this.nextOffset = offset
   }
 
+  /** What retention has taken can be read no better than what is damaged. */
+  async #recordOf(unit: UnitBlock, offset: number, known: KnownLog): Promise<RecordAt> {
+    if (unit.commitLogOffset(0) < known.commitLogMin) return 'damaged'
+    return known.recordAt(unit, this, offset)
+  }
+
   async #isUnitTrue(offset: number, known: KnownLog): Promise<boolean> {
     const unit = await this.#readUnitsFromFile(offset, 1)
     if (!isBelow(unit, known.commitLogEnd)) return false
     if (unit.size(0) === PADDING_SIZE) return true
     const place = unit.commitLogOffset(0)
-    const isGone = place < known.commitLogMin
-    const record = isGone ? 'damaged' : await known.recordAt(unit, this, offset)
+    const record = await this.#recordOf(unit, offset, known)
     if (record !== 'damaged') return record === 'own'
     // All that can be said is that places increase.
     return place >= (await this.#placeBehind(offset))
