@@ -1,3 +1,4 @@
+import { BrokerError, type ErrorDetails } from '../../core/base/index.ts'
 import {
   recordBodyEnd,
   recordBodyStart,
@@ -14,6 +15,9 @@ import {
 import { type CheckpointParticipant, ManifestFields } from '../store/index.ts'
 import type { TimerRef } from './ladder/chunk-search.ts'
 import type { WaitingQuery } from './ladder/list/waiting-list.ts'
+
+/** Of an order that this build cannot carry out: to pass over it would break what was answered. */
+const ORDER_HINT = 'start the build that wrote it, and stop it once the change is carried out'
 
 /** A change of all messages that a filter means. */
 export interface BulkJob {
@@ -74,10 +78,13 @@ export class BulkChanges implements CheckpointParticipant {
     return this.#add(newJob(offset, order, false))
   }
 
-  /** The record at `offset` is durable; recovery may find it again although the manifest has it. */
+  /**
+   * The record at `offset` is durable; recovery may find it again although the manifest has it.
+   * Errors: STORE_DAMAGED for an order that this build does not know.
+   */
   applied(offset: number, source: Buffer, position: number): void {
     const known = this.#jobs.find(job => job.offset === offset)
-    const job = known ?? this.#add(newJob(offset, orderAt(source, position), true))
+    const job = known ?? this.#add(newJob(offset, orderAt(offset, source, position), true))
     job.isApplied = true
   }
 
@@ -124,11 +131,21 @@ function newJob(offset: number, order: BulkOrder, isRecovered: boolean): BulkJob
   return { offset, order, isApplied: false, isDone: false, count: 0, isRecovered }
 }
 
-/** The order in the record at `position`. */
-function orderAt(source: Buffer, position: number): BulkOrder {
+/** The order in the record at `offset` of the log, which lies at `position`. */
+function orderAt(offset: number, source: Buffer, position: number): BulkOrder {
   const start = recordBodyStart(source, position)
   const body = source.toString('utf8', start, recordBodyEnd(source, position))
-  return bulkOrderOf(JSON.parse(body))
+  return knownOrder(() => JSON.parse(body), { file: 'commitlog', offset })
+}
+
+/** Errors: STORE_DAMAGED, with `where` it was read. */
+function knownOrder(read: () => unknown, where: ErrorDetails): BulkOrder {
+  try {
+    return bulkOrderOf(read())
+  } catch (error) {
+    const reason = 'a change by filter that this build does not know'
+    throw new BrokerError('STORE_DAMAGED', { ...where, reason, hint: ORDER_HINT }, error)
+  }
 }
 
 /** Whether a job means a message. Messages of delay levels have no id, and are never meant. */
@@ -149,8 +166,10 @@ export function covers(
 function jobSectionsOf(section: unknown): readonly JobSection[] {
   if (section === undefined) return []
   const fields = new ManifestFields({ bulk: section }, 'sections')
-  return fields.objects('bulk').map(job => ({
-    offset: job.count('offset'),
-    order: bulkOrderOf(job.object('order').values()),
-  }))
+  return fields.objects('bulk').map(job => {
+    const offset = job.count('offset')
+    const order = job.object('order').values()
+    const where = { file: 'manifest', field: 'sections.bulk', offset }
+    return { offset, order: knownOrder(() => order, where) }
+  })
 }
