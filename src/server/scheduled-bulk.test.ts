@@ -7,6 +7,7 @@ import {
 } from '../client/index.ts'
 import { loadOptions } from '../core/config/index.ts'
 import { SimulatedWorld } from '../core/platform/simulated/index.ts'
+import { timerFiles } from '../engine/timer/testing.ts'
 import type { ScheduleFilter } from '../model/schedule/index.ts'
 import { startServer } from './start-server.ts'
 
@@ -124,6 +125,32 @@ describe('a cancel by filter', () => {
     const scene = await served(first.world)
     await scene.world.runFor(MINUTE_MS)
     expect(await count(scene)).toBe(1)
+  })
+
+  test('that meets a file which cannot be read does not hold up the others', async () => {
+    const scene = await served()
+    const { world, scheduled } = scene
+    const startMs = world.platform.clock.timeMs()
+    await sendAll(scene, 'orders', [70 * 24 * HOUR_MS])
+    await world.runFor(MINUTE_MS)
+    const [farFile = ''] = await timerFiles(world)
+    await sendAll(scene, 'orders', [3 * HOUR_MS])
+    await world.runFor(MINUTE_MS)
+    const { faults } = world
+    faults.failNext({ call: 'read', path: new RegExp(farFile), error: 'STORE_FAILED', count: 1e6 })
+    const far = { topic: 'orders', fromMs: startMs + 60 * 24 * HOUR_MS }
+    let isAnswered = false
+    const changing = scheduled.changeAll(far, CANCEL, false).finally(() => {
+      isAnswered = true
+    })
+    await world.runFor(5 * SECOND_MS)
+    const near = { topic: 'orders', toMs: startMs + 4 * HOUR_MS }
+    const one = { changedCount: 1, refusedCount: 0 }
+    expect(await world.finish(scheduled.changeAll(near, CANCEL, false))).toEqual(one)
+    expect(faults.counts().failedRead).toBeGreaterThan(1)
+    expect(isAnswered).toBe(false)
+    faults.heal()
+    expect(await world.finish(changing)).toEqual(one)
   })
 
   test('makes a later cancel of one of them say cancelled', async () => {

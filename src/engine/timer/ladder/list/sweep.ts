@@ -10,7 +10,7 @@ import type { MetAt, WaitingWalk } from './waiting-walk.ts'
 
 /** Pause before it is looked again whether what was claimed is delivered. */
 const CLAIMED_PAUSE_MS = 20
-/** Pause after a read has failed. */
+/** Pause when nothing is left but what has failed. */
 const FAILED_PAUSE_MS = 1_000
 
 /**
@@ -71,17 +71,32 @@ export class Sweep {
     if (!isDone) throw new BrokerError('SHUTTING_DOWN')
   }
 
+  /** One after the other; one that cannot be carried out now is tried again behind the others. */
   async #sweepAll(): Promise<void> {
-    for (;;) {
-      const job = this.#parts.bulk.active.find(isToSweep)
-      if (job === undefined || this.#isStopped) return
-      try {
-        await this.#sweep(job)
-        if (!this.#isStopped) this.#done(job)
-      } catch (error) {
-        this.#parts.log.error('a cancel by filter is not marked yet; it holds all the same', error)
+    const failed = new Set<BulkJob>()
+    while (!this.#isStopped) {
+      const jobs = this.#parts.bulk.active.filter(isToSweep)
+      if (jobs.length === 0) return
+      const job = jobs.find(each => !failed.has(each))
+      if (job === undefined) {
+        failed.clear()
         await pause(this.#parts.timers, FAILED_PAUSE_MS)
+      } else if (!(await this.#isSwept(job))) {
+        failed.add(job)
       }
+    }
+  }
+
+  async #isSwept(job: BulkJob): Promise<boolean> {
+    try {
+      await this.#sweep(job)
+      if (!this.#isStopped) this.#done(job)
+      return true
+    } catch (error) {
+      const { offset } = job
+      const message = 'a cancel by filter is not marked yet; it holds all the same'
+      this.#parts.log.error(message, error, { offset })
+      return false
     }
   }
 
