@@ -9,6 +9,7 @@ import { loadOptions } from '../core/config/index.ts'
 import { SimulatedWorld } from '../core/platform/simulated/index.ts'
 import { timerFiles } from '../engine/timer/testing.ts'
 import type { ScheduleFilter } from '../model/schedule/index.ts'
+import { REQUEST_CODE } from '../model/wire/index.ts'
 import { startServer } from './start-server.ts'
 
 const SECOND_MS = 1000
@@ -164,6 +165,78 @@ describe('a cancel by filter', () => {
     expect(await world.finish(client.move({ id: recallHandle }, { delayMs: 5 }))).toEqual({
       kind: 'cancelled',
     })
+  })
+})
+
+async function sent({ world, client }: Scene, delayMs: number): Promise<string> {
+  const receipt = await world.finish(client.send({ topic: 'orders', delayMs, body: 'x' }))
+  return receipt.recallHandle ?? ''
+}
+
+function answerOf({ world, client }: Scene, recallHandle: string): Promise<string> {
+  return world.finish(client.recall({ topic: 'orders', recallHandle }))
+}
+
+async function setPerm({ world, client }: Scene, perm: string): Promise<void> {
+  const [queue] = await world.finish(client.readableQueues('orders'))
+  const extFields = { topic: 'orders', readQueueNums: '4', writeQueueNums: '4', perm }
+  const code = REQUEST_CODE.UPDATE_AND_CREATE_TOPIC
+  await world.finish(client.ask(queue?.address ?? '', { code, extFields }))
+}
+
+describe('after a cancel by filter', () => {
+  test('a message that waited in memory only is cancelled, before its time and behind it', async () => {
+    const first = await served()
+    const moved = await sent(first, 2 * MINUTE_MS)
+    await first.world.finish(first.client.move({ id: moved }, { delayMs: 4 * MINUTE_MS }))
+    const handles = [await sent(first, 5 * MINUTE_MS), moved]
+    await first.world.finish(first.scheduled.changeAll({ topic: 'orders' }, CANCEL, false))
+    await first.world.runFor(MINUTE_MS)
+    first.world.crash()
+    const scene = await served(first.world)
+    for (const handle of handles) expect(await answerOf(scene, handle)).toBe('cancelled')
+    await scene.world.runFor(3 * HOUR_MS)
+    for (const handle of handles) expect(await answerOf(scene, handle)).toBe('cancelled')
+    expect(await pulled(scene, 'orders')).toEqual([])
+  })
+
+  test('a message that its topic had refused is cancelled', async () => {
+    const first = await served()
+    const handle = await sent(first, SECOND_MS)
+    await setPerm(first, '4')
+    await first.world.runFor(5 * SECOND_MS)
+    expect(await count(first, { state: 'parked' })).toBe(1)
+    await first.world.finish(first.scheduled.changeAll({}, CANCEL, false))
+    await first.world.runFor(MINUTE_MS)
+    first.world.crash()
+    const scene = await served(first.world)
+    await setPerm(scene, '6')
+    await scene.world.runFor(MINUTE_MS)
+    expect(await answerOf(scene, handle)).toBe('cancelled')
+    expect(await pulled(scene, 'orders')).toEqual([])
+  })
+
+  test('a message that was delivered before is too late', async () => {
+    const first = await served()
+    const moved = await sent(first, 10 * MINUTE_MS)
+    await first.world.finish(first.client.move({ id: moved }, { delayMs: 2 * SECOND_MS }))
+    const handles = [await sent(first, 2 * SECOND_MS), moved]
+    await first.world.runFor(4 * SECOND_MS)
+    await first.world.finish(first.scheduled.changeAll({}, CANCEL, false))
+    for (const handle of handles) expect(await answerOf(first, handle)).toBe('too-late')
+    first.world.crash()
+    const scene = await served(first.world)
+    for (const handle of handles) expect(await answerOf(scene, handle)).toBe('too-late')
+    await scene.world.runFor(3 * HOUR_MS)
+    for (const handle of handles) expect(await answerOf(scene, handle)).toBe('too-late')
+  })
+
+  test('a message that was accepted behind it and delivered is too late', async () => {
+    const scene = await served()
+    await scene.world.finish(scene.scheduled.changeAll({}, CANCEL, false))
+    const handle = await sent(scene, 2 * SECOND_MS)
+    await scene.world.runFor(4 * SECOND_MS)
+    expect(await answerOf(scene, handle)).toBe('too-late')
   })
 })
 

@@ -84,7 +84,7 @@ export class BulkChanges implements CheckpointParticipant {
    */
   applied(offset: number, source: Buffer, position: number): void {
     const known = this.#jobs.find(job => job.offset === offset)
-    const job = known ?? this.#add(newJob(offset, orderAt(offset, source, position), true))
+    const job = known ?? this.#add(newJob(offset, bulkOrderAt(offset, source, position), true))
     job.isApplied = true
   }
 
@@ -131,8 +131,11 @@ function newJob(offset: number, order: BulkOrder, isRecovered: boolean): BulkJob
   return { offset, order, isApplied: false, isDone: false, count: 0, isRecovered }
 }
 
-/** The order in the record at `offset` of the log, which lies at `position`. */
-function orderAt(offset: number, source: Buffer, position: number): BulkOrder {
+/**
+ * The order in the record at `offset` of the log, which lies at `position`. Errors: STORE_DAMAGED
+ * when this build does not know it.
+ */
+export function bulkOrderAt(offset: number, source: Buffer, position: number): BulkOrder {
   const start = recordBodyStart(source, position)
   const body = source.toString('utf8', start, recordBodyEnd(source, position))
   return knownOrder(() => JSON.parse(body), { file: 'commitlog', offset })
@@ -150,7 +153,7 @@ function knownOrder(read: () => unknown, where: ErrorDetails): BulkOrder {
 
 /** Whether a job means a message. Messages of delay levels have no id, and are never meant. */
 export function covers(
-  { order, offset }: BulkJob,
+  { order, offset }: Pick<BulkJob, 'order' | 'offset'>,
   { timerId, deliverTimeMs }: TimerRef,
   source: Buffer,
   position: number,

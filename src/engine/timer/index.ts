@@ -1,5 +1,5 @@
 /** What waits, and when it is due: delay levels, the ladder, and what is parked. */
-export { type BulkJob, covers } from './bulk-changes.ts'
+export { type BulkJob, bulkOrderAt, covers } from './bulk-changes.ts'
 export { CHUNK_HEADER_BYTES, chunkHeaderDamage } from './chunk.ts'
 export type { ChunkSection } from './chunk-section.ts'
 export type { DueOutcome, DueSink } from './due-sink.ts'

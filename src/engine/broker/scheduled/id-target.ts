@@ -1,24 +1,20 @@
 import { recordTopic, TIMER_TOPIC } from '../../../model/message/index.ts'
 import type { TimerRef } from '../../timer/index.ts'
-import { wasCancelled } from './cancelled-before.ts'
+import { type LogTrace, wasCancelled } from './cancelled-before.ts'
 import { isOf, type OwnHandle } from './own-handle.ts'
-import type { ScheduledStore, ScheduledTimers } from './scheduled-parts.ts'
+import type { ScheduledTimers } from './scheduled-parts.ts'
 import type { Found, Refusal, Target } from './target.ts'
 
 /** A message by the handle that its send was answered with. */
 export class IdTarget implements Target {
   readonly #handle: OwnHandle
   readonly #timers: Pick<ScheduledTimers, 'movedTo'>
-  readonly #store: Pick<ScheduledStore, 'readRecord' | 'queue'>
+  readonly #log: LogTrace
 
-  constructor(
-    handle: OwnHandle,
-    timers: Pick<ScheduledTimers, 'movedTo'>,
-    store: Pick<ScheduledStore, 'readRecord' | 'queue'>,
-  ) {
+  constructor(handle: OwnHandle, timers: Pick<ScheduledTimers, 'movedTo'>, log: LogTrace) {
     this.#handle = handle
     this.#timers = timers
-    this.#store = store
+    this.#log = log
   }
 
   async locate(): Promise<TimerRef> {
@@ -41,14 +37,13 @@ export class IdTarget implements Target {
 
   /** What the log has of it shows whether the handle is its own. */
   async resultOf(found: Found, at: TimerRef): Promise<Refusal> {
-    const record = await this.#store.readRecord(this.#handle.timerId)
+    const record = await this.#log.store.readRecord(this.#handle.timerId)
     const isOwn =
       record !== undefined && recordTopic(record, 0) === TIMER_TOPIC && this.isMeant(record)
     if (record !== undefined && !isOwn) return 'unknown'
     if (found === 'cancelling') return 'cancelled'
     if (found !== 'absent') return found
     if (record === undefined) return 'unknown'
-    const { timerId } = at
-    return (await wasCancelled(this.#store, { timerId, record })) ? 'cancelled' : 'too-late'
+    return (await wasCancelled(this.#log, { at, record })) ? 'cancelled' : 'too-late'
   }
 }

@@ -1,8 +1,8 @@
 import { findProperty, PROPERTY, recordProperties } from '../../../model/message/index.ts'
 import type { KeyRef } from '../../../model/schedule/index.ts'
 import { digestOfKey, type KeyLookup, type TimerRef } from '../../timer/index.ts'
-import { wasCancelled } from './cancelled-before.ts'
-import type { ScheduledStore, ScheduledTimers } from './scheduled-parts.ts'
+import { type LogTrace, wasCancelled } from './cancelled-before.ts'
+import type { ScheduledTimers } from './scheduled-parts.ts'
 import type { Found, Refusal, Target } from './target.ts'
 
 const NOTHING: KeyLookup = { ref: undefined, generation: -1 }
@@ -12,21 +12,21 @@ export class KeyTarget implements Target {
   readonly digest: string
   readonly #ref: KeyRef
   readonly #timers: ScheduledTimers
-  readonly #store: ScheduledStore
+  readonly #log: LogTrace
   #lookup = NOTHING
 
-  constructor(ref: KeyRef, timers: ScheduledTimers, store: ScheduledStore) {
+  constructor(ref: KeyRef, timers: ScheduledTimers, log: LogTrace) {
     this.digest = digestOfKey(ref.topic, ref.key)
     this.#ref = ref
     this.#timers = timers
-    this.#store = store
+    this.#log = log
   }
 
   async locate(): Promise<TimerRef | undefined> {
     for (;;) {
       const pending = this.#timers.pendingKeyOffset(this.digest)
       if (pending === undefined) break
-      await this.#store.whenApplied(pending)
+      await this.#log.store.whenApplied(pending)
     }
     this.#lookup = await this.#timers.findKey(this.digest)
     return this.#lookup.ref
@@ -52,9 +52,8 @@ export class KeyTarget implements Target {
   async resultOf(found: Found, at: TimerRef): Promise<Refusal> {
     if (found === 'cancelling') return 'cancelled'
     if (found !== 'absent') return found
-    const { timerId } = at
-    const record = await this.#store.readRecord(timerId)
+    const record = await this.#log.store.readRecord(at.timerId)
     if (record === undefined || !this.isMeant(record)) return 'too-late'
-    return (await wasCancelled(this.#store, { timerId, record })) ? 'cancelled' : 'too-late'
+    return (await wasCancelled(this.#log, { at, record })) ? 'cancelled' : 'too-late'
   }
 }

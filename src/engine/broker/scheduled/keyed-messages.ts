@@ -64,7 +64,8 @@ export class KeyedMessages implements Pick<SchedulePort, 'replaceByKey'> {
   /** See `SchedulePort.replaceByKey`. */
   async replaceByKey(message: NewMessage, when: ReplaceWhen): Promise<ReplaceResult> {
     const keyed = this.#put.prepareKeyed(requestOf(message))
-    const target = new KeyTarget(keyed, this.#timers, this.#store)
+    const log = { store: this.#store, index: undefined }
+    const target = new KeyTarget(keyed, this.#timers, log)
     for (let claimLooks = 0; ;) {
       const decision = await this.#look(keyed, target, when)
       switch (decision.kind) {

@@ -14,6 +14,7 @@ import {
   type WholeMessage,
 } from '../../../model/schedule/index.ts'
 import type { ListedMessage, TimerRef, TimerState } from '../../timer/index.ts'
+import type { LogTrace } from './cancelled-before.ts'
 import { cancelRecord, moveRecord } from './change-records.ts'
 import { IdTarget } from './id-target.ts'
 import { KeyTarget } from './key-target.ts'
@@ -66,6 +67,7 @@ export class ScheduledMessages implements Pick<SchedulePort, 'cancel' | 'move' |
   readonly #storeHost: Buffer
   readonly #limits: DelayLimits
   readonly #search: HandleSearch
+  readonly #log: LogTrace
 
   constructor(parts: {
     timers: ScheduledTimers
@@ -85,6 +87,7 @@ export class ScheduledMessages implements Pick<SchedulePort, 'cancel' | 'move' |
     this.#storeHost = parts.storeHost
     this.#limits = parts.limits
     const { timers, index } = parts
+    this.#log = { store: parts.store, index }
     this.#search = { index, list: (...asked) => timers.list(...asked) }
   }
 
@@ -156,12 +159,12 @@ export class ScheduledMessages implements Pick<SchedulePort, 'cancel' | 'move' |
     if ('key' in ref) {
       checkAskedText('topic', ref.topic)
       checkOwnKey(ref.key, 'PARAMETER_INVALID')
-      return new KeyTarget(ref, this.#timers, this.#store)
+      return new KeyTarget(ref, this.#timers, this.#log)
     }
     const asked = handleOf(ref.id)
     if (asked.brokerName !== this.#brokerName) return undefined
     const handle = await ownHandle(asked, this.#search)
-    return handle === undefined ? undefined : new IdTarget(handle, this.#timers, this.#store)
+    return handle === undefined ? undefined : new IdTarget(handle, this.#timers, this.#log)
   }
 
   /** Looks for the message and, when it waits, changes it with `append` in the same step. */

@@ -16,6 +16,7 @@ export interface ScheduledTimers extends Pick<HandleSearch, 'list'> {
 
 /** What is asked of the store. */
 export interface ScheduledStore {
+  readonly endOffset: number
   queue(topic: string, queueId: number): ConsumeQueue
   append(draft: RecordDraft, queue: ConsumeQueue, tagsCode: number, storeTimeMs: number): number
   /** See `Store.appendDue`: also while space is low, since cancelling makes room. */
