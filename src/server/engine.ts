@@ -9,6 +9,7 @@ import {
   FORECAST_STEPS_MAX,
   GroupTable,
   KeyedMessages,
+  listGate,
   MessagePut,
   PAGE_SIZE_MAX,
   PullService,
@@ -171,6 +172,7 @@ function scheduling(
   const { clock } = platform
   const { brokerName } = options
   const { delayMsMax } = options.timer
+  const gate = listGate()
   const messages = new ScheduledMessages({
     timers,
     store,
@@ -179,9 +181,10 @@ function scheduling(
     storeHost,
     limits: { delayMsMax, levelsMs },
     index: messageIndex,
+    gate,
   })
   const keyed = new KeyedMessages({ platform, timers, store, put, brokerName })
-  const lists = new ScheduledLists({ timers, clock, brokerName })
+  const lists = new ScheduledLists({ timers, clock, brokerName, gate })
   const bulk = new ScheduledBulk({
     timers,
     store,

@@ -263,3 +263,19 @@ test('a forecast of too many steps is refused', async () => {
     code: 'PARAMETER_INVALID',
   })
 })
+
+test('beyond as many lists and counts at once as there may be, others are told to come back', async () => {
+  const scene = await served()
+  await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'x' })
+  const asking = Array.from({ length: 40 }, (_, index) => {
+    if (index % 2 === 0) return scene.reader.count({ topic: 'orders' })
+    return scene.reader.list({ topic: 'orders' }, { limit: 1, cursor: undefined })
+  })
+  const answers = await scene.world.finish(Promise.allSettled(asking))
+  const refused = answers.filter(({ status }) => status === 'rejected')
+  expect(refused).toHaveLength(8)
+  for (const refusal of refused) {
+    expect(refusal).toMatchObject({ reason: { code: 'STORE_BUSY' } })
+  }
+  expect(await scene.world.finish(scene.reader.count({ topic: 'orders' }))).toBe(1)
+})

@@ -87,6 +87,21 @@ test.each([
 })
 
 describe('a handle as Apache makes it', () => {
+  test('is looked for among what waits by so many at once, and no more', async () => {
+    const scene = await served(undefined, { messageIndexEnable: 'off' })
+    const handle = decodeRecallHandle(await sent(scene, 60_000, 'a'))
+    if (handle === undefined) throw new Error('the send was answered without a handle')
+    const { timerId: _, ...theirs } = handle
+    const recallHandle = encodeRecallHandle({ ...theirs, uniqueKey: 'FORGED' })
+    const recalls = Array.from({ length: 40 }, () => {
+      return scene.client.recall({ topic: 'orders', recallHandle })
+    })
+    const answers = await scene.world.finish(Promise.allSettled(recalls))
+    const refused = answers.filter(({ status }) => status === 'rejected')
+    expect(refused).toHaveLength(8)
+    expect(refused[0]).toMatchObject({ reason: { code: 'STORE_BUSY' } })
+  })
+
   test.each([
     ['with one millisecond more than the deliver time', 1],
     ['rounded down to a second', -400],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Gate } from './gate.ts'
+import { Gate, type Line } from './gate.ts'
 
 /** Work that goes on until its turn to end, and what is under way of it. */
 class Works {
@@ -7,8 +7,8 @@ class Works {
   readonly #ends = new Map<number, (error?: Error) => void>()
   readonly #gate: Gate
 
-  constructor(room: number) {
-    this.#gate = new Gate(room)
+  constructor(room: number, line?: Line) {
+    this.#gate = new Gate(room, line)
   }
 
   start(weight: number): Promise<void> {
@@ -66,4 +66,19 @@ test('work that fails gives its room back', async () => {
   expect(works.underWay).toEqual([2])
   await works.end(2)
   await next
+})
+
+test('what finds the line full is told so, and the others go on', async () => {
+  const works = new Works(1, { countMax: 1, reason: 'one waits already' })
+  const all = [works.start(1), works.start(2)]
+  await expect(works.start(3)).rejects.toMatchObject({
+    code: 'STORE_BUSY',
+    details: { reason: 'one waits already' },
+  })
+  await works.end(1)
+  const last = works.start(4)
+  expect(works.underWay).toEqual([2])
+  await works.end(2)
+  await works.end(4)
+  await Promise.all([...all, last])
 })

@@ -26,7 +26,12 @@ export { PutOutcome, PutRequest } from './put-request.ts'
 export { MessagePut, type PutOptions, type PutParts, type PutStore, type RetryRule } from './put.ts'
 export { QueueLocks, type QueueName } from './queue-locks.ts'
 export { ScheduledBulk } from './scheduled/scheduled-bulk.ts'
-export { FORECAST_STEPS_MAX, PAGE_SIZE_MAX, ScheduledLists } from './scheduled/scheduled-lists.ts'
+export {
+  FORECAST_STEPS_MAX,
+  listGate,
+  PAGE_SIZE_MAX,
+  ScheduledLists,
+} from './scheduled/scheduled-lists.ts'
 export { KeyedMessages } from './scheduled/keyed-messages.ts'
 export { ScheduledMessages } from './scheduled/scheduled-messages.ts'
 export { Statistics, type Counters, type Rates, type Totals } from './statistics.ts'

@@ -47,8 +47,8 @@ export interface SchedulePort {
    * cancelled or not known.
    *
    * Errors: MESSAGE_ID_INVALID; PARAMETER_INVALID (topic or own key); STORE_BUSY while the index of
-   * own keys is made again; MESSAGE_UNREADABLE; STORE_FAILED, and, when it is being changed while
-   * the store stops, STORE_FULL and SHUTTING_DOWN.
+   * own keys is made again, or when too many lists are under way; MESSAGE_UNREADABLE; STORE_FAILED,
+   * and, when it is being changed while the store stops, STORE_FULL and SHUTTING_DOWN.
    */
   find(ref: MessageRef): Promise<WholeMessage | undefined>
 
@@ -57,14 +57,14 @@ export interface SchedulePort {
    * may have fewer messages than asked for, or none, and still name a next one: it took as long as
    * a page may. A message that is moved meanwhile may be in two pages or none.
    *
-   * Errors: PARAMETER_INVALID, STORE_FAILED.
+   * Errors: PARAMETER_INVALID, STORE_FAILED; STORE_BUSY when too many lists and counts are under way.
    */
   list(filter: ScheduleFilter, page: PageRequest): Promise<Page>
 
-  /** How many wait. Errors: PARAMETER_INVALID, STORE_FAILED. */
+  /** How many wait. Errors: those of `list`. */
   count(filter: ScheduleFilter): Promise<number>
 
-  /** How many become due in each step of a time. Errors: PARAMETER_INVALID, STORE_FAILED. */
+  /** How many become due in each step of a time. Errors: those of `list`. */
   forecast(filter: ScheduleFilter, steps: ForecastSteps): Promise<Forecast>
 
   /**

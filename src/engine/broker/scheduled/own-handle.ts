@@ -1,4 +1,4 @@
-import { BrokerError } from '../../../core/base/index.ts'
+import { BrokerError, type Gate } from '../../../core/base/index.ts'
 import {
   decodeRecallHandle,
   findProperty,
@@ -49,6 +49,8 @@ export interface HandleSearch {
   readonly index: AcceptSearch | undefined
   /** Lists what waits. See `TimerStores.list`. */
   list(query: WaitingQuery, after: ListPosition | undefined, countMax: number): Promise<ListStep>
+  /** See `listGate`. */
+  readonly gate: Gate
 }
 
 /**
@@ -57,7 +59,7 @@ export interface HandleSearch {
  * after that the message is looked for among those that wait for that time, which reads the chunks
  * that reach there. `undefined` when there is none.
  *
- * Errors: those of a search.
+ * Errors: those of a search; STORE_BUSY.
  */
 export async function ownHandle(
   handle: RecallHandle,
@@ -65,7 +67,10 @@ export async function ownHandle(
 ): Promise<OwnHandle | undefined> {
   const { timerId } = handle
   if (timerId !== undefined) return { ...handle, timerId }
-  return (await handleInLog(handle, search.index)) ?? handleOfWaiting(handle, search)
+  return (
+    (await handleInLog(handle, search.index)) ??
+    search.gate.run(1, () => handleOfWaiting(handle, search))
+  )
 }
 
 async function handleInLog(

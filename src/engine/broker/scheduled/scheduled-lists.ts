@@ -1,4 +1,4 @@
-import { BrokerError } from '../../../core/base/index.ts'
+import { BrokerError, Gate } from '../../../core/base/index.ts'
 import type { Clock } from '../../../core/platform/index.ts'
 import { recordProperties } from '../../../model/message/index.ts'
 import {
@@ -18,6 +18,8 @@ import { scheduledMessage } from './scheduled-message.ts'
 
 /** Messages of one page. */
 export const PAGE_SIZE_MAX = 1_000
+/** Of lists, counts, forecasts, dry runs and looks for handles without a place, at the same time. */
+export const LISTS_MAX = 32
 /** Steps of one forecast. */
 export const FORECAST_STEPS_MAX = 10_000
 /** A page that has taken so long ends with what it has. */
@@ -33,22 +35,35 @@ export interface ListedTimers {
   count(query: WaitingQuery, tally: Tally): Promise<void>
 }
 
+/** What goes through what waits for a user takes room in it; the timers do one step at a time. */
+export function listGate(): Gate {
+  const reason = `${LISTS_MAX} lists and counts are under way already`
+  return new Gate(LISTS_MAX, { countMax: 0, reason })
+}
+
 /** Lists and counts what waits, for users. */
 export class ScheduledLists {
   readonly #timers: ListedTimers
   readonly #clock: Clock
   readonly #brokerName: string
+  readonly #gate: Gate
 
-  constructor(parts: { timers: ListedTimers; clock: Clock; brokerName: string }) {
+  /** `gate` is that of `listGate`. */
+  constructor(parts: { timers: ListedTimers; clock: Clock; brokerName: string; gate: Gate }) {
     this.#timers = parts.timers
     this.#clock = parts.clock
     this.#brokerName = parts.brokerName
+    this.#gate = parts.gate
   }
 
   /** See `SchedulePort.list`. */
   async list(filter: ScheduleFilter, page: PageRequest): Promise<Page> {
     checkWhole('limit', page.limit, 1, PAGE_SIZE_MAX)
     const query = queryOf(filter)
+    return this.#gate.run(1, () => this.#page(query, page))
+  }
+
+  async #page(query: WaitingQuery, page: PageRequest): Promise<Page> {
     const messages: ScheduledMessage[] = []
     const endAtMs = this.#clock.uptimeMs() + PAGE_TIME_MS
     let next = page.cursor === undefined ? undefined : decodeCursor(page.cursor)
@@ -68,7 +83,7 @@ export class ScheduledLists {
     const query = queryOf(filter)
     const steps = { fromMs: query.fromMs, stepMs: query.toMs - query.fromMs, stepCount: 1 }
     const tally = new Tally(steps, Infinity)
-    await this.#timers.count(query, tally)
+    await this.#gate.run(1, () => this.#timers.count(query, tally))
     return tally.total
   }
 
@@ -85,7 +100,9 @@ export class ScheduledLists {
     const { fromMs: filterFromMs, toMs: filterToMs, ...query } = queryOf(filter)
     const meant = { fromMs: Math.max(fromMs, filterFromMs), toMs: Math.min(toMs, filterToMs) }
     const tally = new Tally({ fromMs, stepMs, stepCount }, FORECAST_READ_BYTES_MAX)
-    if (meant.fromMs < meant.toMs) await this.#timers.count({ ...query, ...meant }, tally)
+    if (meant.fromMs < meant.toMs) {
+      await this.#gate.run(1, () => this.#timers.count({ ...query, ...meant }, tally))
+    }
     return { counts: [...tally.counts], estimatedCount: tally.spreadCount }
   }
 }

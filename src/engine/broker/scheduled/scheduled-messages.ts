@@ -1,4 +1,4 @@
-import { BrokerError } from '../../../core/base/index.ts'
+import { BrokerError, type Gate } from '../../../core/base/index.ts'
 import type { Clock } from '../../../core/platform/index.ts'
 import { TIMER_CANCEL_QUEUE, TIMER_MOVE_QUEUE, TIMER_TOPIC } from '../../../model/message/index.ts'
 import {
@@ -79,6 +79,8 @@ export class ScheduledMessages implements Pick<SchedulePort, 'cancel' | 'move' |
     limits: DelayLimits
     /** Of the log: finds what Apache's handles name. */
     index: AcceptSearch | undefined
+    /** That of `listGate`. */
+    gate: Gate
   }) {
     this.#timers = parts.timers
     this.#store = parts.store
@@ -86,9 +88,9 @@ export class ScheduledMessages implements Pick<SchedulePort, 'cancel' | 'move' |
     this.#brokerName = parts.brokerName
     this.#storeHost = parts.storeHost
     this.#limits = parts.limits
-    const { timers, index } = parts
+    const { timers, index, gate } = parts
     this.#log = { store: parts.store, index }
-    this.#search = { index, list: (...asked) => timers.list(...asked) }
+    this.#search = { index, list: (...asked) => timers.list(...asked), gate }
   }
 
   /** See `SchedulePort.cancel`. */
