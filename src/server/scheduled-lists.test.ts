@@ -264,6 +264,17 @@ test('a forecast of too many steps is refused', async () => {
   })
 })
 
+test('a page of messages with long keys ends early, and the next one goes on', async () => {
+  const scene = await served()
+  const key = 'k'.repeat(30_000)
+  for (let index = 0; index < 200; index++) {
+    await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'x', keys: [key] })
+  }
+  const page = scene.reader.list({}, { limit: 1_000, cursor: undefined })
+  expect((await scene.world.finish(page)).messages.length).toBeLessThan(150)
+  expect(await all(scene, {}, 1_000)).toHaveLength(200)
+})
+
 test('beyond as many lists and counts at once as there may be, others are told to come back', async () => {
   const scene = await served()
   await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'x' })

@@ -22,6 +22,8 @@ export const PAGE_SIZE_MAX = 1_000
 export const LISTS_MAX = 32
 /** Steps of one forecast. */
 export const FORECAST_STEPS_MAX = 10_000
+/** A page with more than this, bodies apart, ends with what it has. */
+const PAGE_BYTES_MAX = 1024 * 1024
 /** A page that has taken so long ends with what it has. */
 const PAGE_TIME_MS = 100
 /** Far chunks up to this size are read for a forecast; larger ones are spread over its steps. */
@@ -66,15 +68,20 @@ export class ScheduledLists {
   async #page(query: WaitingQuery, page: PageRequest): Promise<Page> {
     const messages: ScheduledMessage[] = []
     const endAtMs = this.#clock.uptimeMs() + PAGE_TIME_MS
+    let bytes = 0
+    let isFull = false
     let next = page.cursor === undefined ? undefined : decodeCursor(page.cursor)
     do {
       const step = await this.#timers.list(query, next, page.limit - messages.length)
       for (const { isParked, ...at } of step.messages) {
         const state = isParked ? 'parked' : 'scheduled'
-        messages.push(scheduledMessage({ ...at, state }, this.#brokerName))
+        const message = scheduledMessage({ ...at, state }, this.#brokerName)
+        messages.push(message)
+        bytes += at.record.length - message.bodyBytes
       }
       next = step.next
-    } while (next !== undefined && messages.length < page.limit && this.#clock.uptimeMs() < endAtMs)
+      isFull = messages.length >= page.limit || bytes > PAGE_BYTES_MAX
+    } while (next !== undefined && !isFull && this.#clock.uptimeMs() < endAtMs)
     return { messages, nextCursor: next === undefined ? undefined : encodeCursor(next) }
   }
 

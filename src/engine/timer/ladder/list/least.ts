@@ -1,18 +1,28 @@
 import type { TimerRef } from '../chunk-search.ts'
 import { compareIn, type ListOrder } from './list-order.ts'
 
-/** Keeps the first `countMax` of all messages that are offered, in memory for twice as many. */
+/** What is kept at most; one item, however large, always is. */
+export interface Most {
+  readonly count: number
+  readonly bytes: number
+}
+
+/** Keeps the first of all messages that are offered, in memory for twice as many. */
 export class Least<Item extends TimerRef> {
   readonly #order: ListOrder
-  readonly #countMax: number
+  readonly #most: Most
+  readonly #bytesOf: (item: Item) => number
   #items: Item[] = []
+  #bytes = 0
   /** Nothing behind it belongs to the first ones. */
   #last: TimerRef | undefined
   #isTruncated = false
 
-  constructor(order: ListOrder, countMax: number) {
+  /** `bytesOf` says what an item takes. */
+  constructor(order: ListOrder, most: Most, bytesOf: (item: Item) => number) {
     this.#order = order
-    this.#countMax = countMax
+    this.#most = most
+    this.#bytesOf = bytesOf
   }
 
   /** Whether it is worth making an item of it. */
@@ -24,8 +34,10 @@ export class Least<Item extends TimerRef> {
 
   /** What `accepts` has said yes to. */
   add(item: Item): void {
+    const { count, bytes } = this.#most
     this.#items.push(item)
-    if (this.#items.length >= 2 * this.#countMax) this.#cut()
+    this.#bytes += this.#bytesOf(item)
+    if (this.#items.length >= 2 * count || this.#bytes >= 2 * bytes) this.#cut()
   }
 
   /** The first ones in order; `isWhole` when nothing else was offered. */
@@ -36,8 +48,17 @@ export class Least<Item extends TimerRef> {
 
   #cut(): void {
     this.#items.sort((a, b) => compareIn(this.#order, a, b))
-    if (this.#items.length <= this.#countMax) return
-    this.#items.length = this.#countMax
+    let count = 0
+    let bytes = 0
+    for (const item of this.#items) {
+      const withIt = bytes + this.#bytesOf(item)
+      if (count === this.#most.count || (count > 0 && withIt > this.#most.bytes)) break
+      bytes = withIt
+      count++
+    }
+    this.#bytes = bytes
+    if (count === this.#items.length) return
+    this.#items.length = count
     this.#last = this.#items.at(-1)
     this.#isTruncated = true
   }

@@ -7,13 +7,15 @@ import type { Segment } from './segment.ts'
 import type { BytesAt } from './waiting-messages.ts'
 import type { ListedMessage, ListStep, WaitingQuery } from './waiting-list.ts'
 
+/** Accept records of one step, unless one alone is larger; twice that until it ends. */
+const FOUND_BYTES_MAX = 4 * 1024 * 1024
+
 /** One step of a list: what belongs into it, what was found, and how far that is all there is. */
 export class Look {
   readonly #query: WaitingQuery
   readonly #segment: Segment
   readonly #countMax: number
-  readonly #inChunks: Least<ListedMessage>
-  readonly #found: ListedMessage[] = []
+  readonly #found: Least<ListedMessage>
   /** Up to here, inclusive, nothing is missing. `undefined`: up to the end of the segment. */
   #border: TimerRef | undefined
 
@@ -21,7 +23,8 @@ export class Look {
     this.#query = query
     this.#segment = segment
     this.#countMax = countMax
-    this.#inChunks = new Least(segment.position.kind, countMax)
+    const most = { count: countMax, bytes: FOUND_BYTES_MAX }
+    this.#found = new Least(segment.position.kind, most, ({ record }) => record.length)
   }
 
   get order(): ListOrder {
@@ -69,14 +72,18 @@ export class Look {
 
   /** Whether a message of a range is worth copying: its record lies at `position`. */
   wants(ref: TimerRef, source: Buffer, position: number): boolean {
-    if (!this.isIn(ref) || !this.#inChunks.accepts(ref)) return false
+    if (!this.isIn(ref) || !this.accepts(ref)) return false
     return this.#query.matches?.(source, position, ref) !== false
   }
 
+  /** False for what comes behind all that the step can bring. */
+  accepts(ref: TimerRef): boolean {
+    return this.#found.accepts(ref)
+  }
+
   /** Takes in a message that it wants. */
-  add({ timerId, deliverTimeMs }: TimerRef, record: Buffer): void {
-    const copy = Buffer.from(record)
-    this.#inChunks.add({ timerId, deliverTimeMs, isParked: false, record: copy })
+  add(ref: TimerRef, record: Buffer): void {
+    this.#find(ref, false, Buffer.from(record))
   }
 
   /**
@@ -96,8 +103,8 @@ export class Look {
         unread.push(item)
         count++
       } else if (this.#query.matches?.(at.source, at.position, item) !== false) {
-        const record = Buffer.from(at.source.subarray(at.position, at.position + at.sizeBytes))
-        this.#find(item, false, record)
+        const { source, position, sizeBytes } = at
+        if (this.accepts(item)) this.add(item, source.subarray(position, position + sizeBytes))
         count++
       }
       if (count === this.#countMax) {
@@ -110,24 +117,25 @@ export class Look {
     return unread
   }
 
+  /** Takes in what it accepts and has been read, if it is meant. */
   addRead(ref: TimerRef, isParked: boolean, record: Buffer): void {
     if (this.#query.matches?.(record, 0, ref) !== false) this.#find(ref, isParked, record)
   }
 
   result(): ListStep {
     const { order } = this
+    const { items, isWhole } = this.#found.take()
+    const end = items.at(-1)
+    if (!isWhole && end !== undefined) this.#stopAt(end)
     const border = this.#border
-    const all = [...this.#inChunks.take().items, ...this.#found]
-    const known =
-      border === undefined ? all : all.filter(item => compareIn(order, item, border) <= 0)
-    known.sort((a, b) => compareIn(order, a, b))
-    const messages = known.slice(0, this.#countMax)
+    const messages =
+      border === undefined ? items : items.filter(item => compareIn(order, item, border) <= 0)
     const last = messages.length === this.#countMax ? messages.at(-1) : border
     return { messages, next: last === undefined ? this.#end() : this.#behind(last) }
   }
 
   #find({ timerId, deliverTimeMs }: TimerRef, isParked: boolean, record: Buffer): void {
-    this.#found.push({ timerId, deliverTimeMs, isParked, record })
+    this.#found.add({ timerId, deliverTimeMs, isParked, record })
   }
 
   #stopAt(ref: TimerRef): void {

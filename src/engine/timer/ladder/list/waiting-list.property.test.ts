@@ -176,3 +176,34 @@ test('a page goes on behind the message it ended with, although that has gone', 
   expect(first.messages.map(keyOf)).toEqual([0, 1, 2, 3])
   expect(second.messages.map(keyOf)).toEqual([4, 5, 6, 7])
 })
+
+test.each([
+  ['parked', 100, true],
+  ['in a partition', 3 * HOUR_MS, false],
+])('a step has few messages when they are large, and none is left out: %s', async (...given) => {
+  const [, delayMs, isParked] = given
+  const world = new SimulatedWorld({ seed: 7 })
+  const timers = { listStepBytes: 16 * 1024 * 1024 }
+  const broker = await TestBroker.open(world, { timers }, refuse)
+  const startMs = world.platform.clock.timeMs()
+  for (let key = 0; key < 700; key++) {
+    const due = { deliverTimeMs: startMs + delayMs + (key % 7), topic: 'Refused' }
+    broker.accept({ key, ...due, bodyBytes: 15_000 })
+    await world.finish(broker.store.whenApplied(broker.store.endOffset - 1))
+  }
+  await world.runFor(3 * SECOND_MS)
+  const keys: number[] = []
+  let largestBytes = 0
+  let after: ListPosition | undefined
+  do {
+    const query = { ...ALL, isParked }
+    const step = await world.finish(broker.timers.list(query, after, 1_000))
+    keys.push(...step.messages.map(keyOf))
+    const bytes = step.messages.reduce((sum, { record }) => sum + record.length, 0)
+    largestBytes = Math.max(largestBytes, bytes)
+    after = step.next
+  } while (after !== undefined)
+  expect(ascending(keys)).toEqual(Array.from({ length: 700 }, (_, key) => key))
+  expect(largestBytes).toBeLessThanOrEqual(4 * 1024 * 1024)
+  expect(largestBytes).toBeGreaterThan(3 * 1024 * 1024)
+})

@@ -7,14 +7,14 @@ import type { Finder } from '../finder.ts'
 import type { PartitionTable } from '../partition-table.ts'
 import type { Window } from '../window.ts'
 import { type ChunkRanges, holdChunks } from './chunk-ranges.ts'
-import { Least } from './least.ts'
+import { Least, type Most } from './least.ts'
 import { type ListPosition, positionAt } from './list-order.ts'
 import { Look } from './look.ts'
 import { nextSegment, type Segment } from './segment.ts'
 import type { WaitingMessages } from './waiting-messages.ts'
 
-/** Messages of the window, and of the parked store, that one step looks at. */
-const LOOK_COUNT_MAX = 2_048
+/** Messages of the window, and of the parked store, that one step looks at; no bytes of theirs. */
+const LOOKED_AT: Most = { count: 2_048, bytes: Infinity }
 
 /** A waiting message as it is listed. */
 export interface ListedMessage extends TimerRef {
@@ -86,7 +86,7 @@ export class WaitingList {
     this.#stepBytes = parts.stepBytes
   }
 
-  /** The first messages behind `after`, at most `countMax`. Errors: STORE_FAILED. */
+  /** The first messages behind `after`, at most `countMax` and 4 MiB. Errors: STORE_FAILED. */
   step(query: WaitingQuery, after: ListPosition | undefined, countMax: number): Promise<ListStep> {
     return this.#gate.run(1, () => this.#step(query, after, countMax))
   }
@@ -137,7 +137,7 @@ export class WaitingList {
 
   #lookAtWindow(look: Look): readonly SlotRef[] {
     const { entries } = this.#window
-    const least = new Least<SlotRef>(look.order, LOOK_COUNT_MAX)
+    const least = new Least<SlotRef>(look.order, LOOKED_AT, () => 0)
     entries.visit(0, entries.slotCount, slot => {
       const ref = {
         timerId: entries.timerId(slot),
@@ -154,7 +154,7 @@ export class WaitingList {
   }
 
   #lookAtParked(look: Look): readonly ParkedPlace[] {
-    const least = new Least<ParkedPlace>(look.order, LOOK_COUNT_MAX)
+    const least = new Least<ParkedPlace>(look.order, LOOKED_AT, () => 0)
     const accepts = (ref: TimerRef): boolean => {
       return look.isIn(ref) && this.#messages.waits(ref.timerId) && least.accepts(ref)
     }
@@ -167,11 +167,12 @@ export class WaitingList {
   /** The chunk was loaded or split meanwhile: what it says of this message is out of date. */
   #follow(look: Look, ref: TimerRef): Promise<void> {
     return this.#finder.find(ref, state => {
-      if (state.kind === 'waiting') look.add(ref, state.record)
+      if (state.kind === 'waiting' && look.accepts(ref)) look.add(ref, state.record)
     })
   }
 
   async #read(look: Look, ref: TimerRef, isParked: boolean): Promise<void> {
+    if (!look.accepts(ref)) return
     const record = await this.#messages.fromDisk(ref.timerId)
     if (record !== undefined) look.addRead(ref, isParked, record)
   }
