@@ -17,7 +17,7 @@ interface ShiftFlags extends Flags {
 }
 
 const REFUSED =
-  'they could not be moved, as the time would be beyond the longest delay, or the message is too large'
+  'they could not be moved, as the time would be beyond the longest delay, or could not be read'
 
 /** `orrery scheduled cancel-all | shift-all`: changes of all that a filter means. */
 export function addScheduledBulk(scheduled: Command): void {

@@ -283,18 +283,6 @@ describe('a shift by filter', () => {
     expect(await count(scene)).toBe(2)
   })
 
-  test('leaves those that are larger than new messages may be by now, and ends', async () => {
-    const first = await served()
-    await sendAll(first, 'orders', [HOUR_MS])
-    const large = { topic: 'orders', delayMs: HOUR_MS, body: 'x'.repeat(200_000) }
-    await first.world.finish(first.client.send(large))
-    first.world.crash()
-    const scene = await served(first.world, { maxMessageSize: '65536' })
-    const shift = { kind: 'shift', shiftMs: HOUR_MS } as const
-    const shifting = scene.scheduled.changeAll({}, shift, false)
-    expect(await scene.world.finish(shifting)).toEqual({ changedCount: 1, refusedCount: 1 })
-  })
-
   test('goes on after a crash, and shifts none twice', async () => {
     const first = await served()
     const startMs = first.world.platform.clock.timeMs()
@@ -314,6 +302,86 @@ describe('a shift by filter', () => {
     expect(await count(scene, before)).toBe(0)
     expect(await count(scene, { toMs: startMs + 26 * HOUR_MS })).toBe(700)
   })
+})
+
+describe('of messages that cannot simply be moved, a shift by filter', () => {
+  const DAY = { kind: 'shift', shiftMs: 24 * HOUR_MS } as const
+
+  test('moves those that are larger than new ones may be by now', async () => {
+    const first = await served()
+    const { client } = first
+    const body = 'x'.repeat(200_000)
+    const large = { topic: 'orders', delayMs: HOUR_MS, body }
+    const { recallHandle: id = '' } = await first.world.finish(client.send(large))
+    await sendAll(first, 'orders', [HOUR_MS])
+    first.world.crash()
+    const scene = await served(first.world, { maxMessageSize: '4096' })
+    const { world, scheduled } = scene
+    const both = { changedCount: 2, refusedCount: 0 }
+    expect(await world.finish(scheduled.changeAll({}, DAY, false))).toEqual(both)
+    const moved = scene.client.move({ id }, { delayMs: 2 * HOUR_MS })
+    expect(await world.finish(moved)).toMatchObject({ kind: 'moved' })
+  })
+
+  test('leaves those that cannot be read, and says so once', async () => {
+    const scene = await served()
+    const { world, scheduled } = scene
+    await sendAll(scene, 'orders', [70 * 24 * HOUR_MS, 70 * 24 * HOUR_MS + 1])
+    await world.runFor(MINUTE_MS)
+    const [file = ''] = await timerFiles(world)
+    const { faults } = world
+    let readCount = 0
+    faults.onCall = ({ call, path }) => {
+      // The list has read it then.
+      if (call !== 'read' || path !== file || ++readCount > 1) return
+      world.platform.timers.soon(() => {
+        faults.failNext({ call, path: new RegExp(file), error: 'STORE_FAILED', count: 1e6 })
+      })
+    }
+    const none = { changedCount: 0, refusedCount: 2 }
+    expect(await world.finish(scheduled.changeAll({}, DAY, false))).toEqual(none)
+    const said = world.logLines.filter(({ fields }) => fields['refusedCount'] !== undefined)
+    expect(said).toMatchObject([{ level: 'warn', fields: { refusedCount: 2, STORE_FAILED: 2 } }])
+    faults.onCall = undefined
+    faults.heal()
+    const both = { changedCount: 2, refusedCount: 0 }
+    expect(await world.finish(scheduled.changeAll({}, DAY, false))).toEqual(both)
+  })
+
+  test('does not hold up the next one while a file cannot be read', async () => {
+    const scene = await served()
+    const { world, scheduled } = scene
+    const startMs = world.platform.clock.timeMs()
+    await sendAll(scene, 'orders', [70 * 24 * HOUR_MS])
+    await world.runFor(MINUTE_MS)
+    const [file = ''] = await timerFiles(world)
+    await sendAll(scene, 'orders', [3 * HOUR_MS])
+    const { faults } = world
+    faults.failNext({ call: 'read', path: new RegExp(file), error: 'STORE_FAILED', count: 1e6 })
+    const changing = scheduled.changeAll({ fromMs: startMs + 60 * 24 * HOUR_MS }, DAY, false)
+    await world.runFor(5 * SECOND_MS)
+    const one = { changedCount: 1, refusedCount: 0 }
+    const near = { toMs: startMs + 4 * HOUR_MS }
+    expect(await world.finish(scheduled.changeAll(near, DAY, false))).toEqual(one)
+    faults.heal()
+    expect(await world.finish(changing)).toEqual(one)
+  })
+})
+
+test('shifts by filter are carried out one at a time, in their order', async () => {
+  const scene = await served()
+  const { world, scheduled } = scene
+  const delaysMs = Array.from({ length: 700 }, (_, index) => HOUR_MS + index * SECOND_MS)
+  await sendAll(scene, 'orders', delaysMs)
+  await sendAll(scene, 'mails', [HOUR_MS])
+  const day = { kind: 'shift', shiftMs: 24 * HOUR_MS } as const
+  const answered: number[] = []
+  const shifts = ['orders', 'mails'].map(async topic => {
+    const { changedCount } = await scheduled.changeAll({ topic }, day, false)
+    answered.push(changedCount)
+  })
+  await world.finish(Promise.all(shifts))
+  expect(answered).toEqual([700, 1])
 })
 
 test.each([

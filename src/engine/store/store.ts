@@ -351,15 +351,17 @@ export class Store {
    *   `MESSAGE_TOO_LARGE`, `PROPERTIES_TOO_LARGE`
    */
   append(draft: RecordDraft, queue: ConsumeQueue, tagsCode: number, storeTimeMs: number): number {
-    if (this.#space.isLow) throw this.#fullError()
     this.#required(this.#log).checkNewSize(draft)
-    return this.appendDue(draft, queue, tagsCode, storeTimeMs)
+    return this.appendAgain(draft, queue, tagsCode, storeTimeMs)
   }
 
-  /**
-   * As `append`, also while space is low: delivering what is due is what makes room. Takes what was
-   * accepted, also when the limit for new messages is lower by now.
-   */
+  /** As `append`, for what was accepted before: also when the limit is lower by now. */
+  appendAgain(draft: RecordDraft, queue: ConsumeQueue, tagsCode: number, atMs: number): number {
+    if (this.#space.isLow) throw this.#fullError()
+    return this.appendDue(draft, queue, tagsCode, atMs)
+  }
+
+  /** As `appendAgain`, also while space is low: delivering what is due is what makes room. */
   appendDue(
     draft: RecordDraft,
     queue: ConsumeQueue,

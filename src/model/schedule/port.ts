@@ -38,7 +38,7 @@ export interface SchedulePort {
    *
    * Errors: those of `cancel`, those of a deliver time (DELAY_NEGATIVE, DELIVER_TIME_IN_SECONDS,
    * DELIVER_TIME_TOO_FAR, DELAY_INVALID when it is no whole number), PROPERTIES_TOO_LARGE without
-   * room for what a move adds, MESSAGE_TOO_LARGE when `maxMessageSize` is lower than it was.
+   * room for what a move adds, MESSAGE_TOO_LARGE when `log.cacheBytes` is too little for it by now.
    */
   move(ref: MessageRef, deliverTimeMs: number): Promise<MoveResult>
 
@@ -202,8 +202,8 @@ export interface ChangeCount {
   readonly changedCount: number
   /**
    * Could not be shifted, and stay as they are: they would be due beyond the longest delay, their
-   * properties have no room for what a move adds, or they are larger than the largest new message,
-   * since that limit is lower than it was.
+   * properties have no room for what a move adds, they do not fit the memory of the log any more, or
+   * they could not be read in ten tries.
    */
   readonly refusedCount: number
 }

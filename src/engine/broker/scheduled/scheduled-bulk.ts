@@ -1,5 +1,5 @@
 import { BrokerError } from '../../../core/base/index.ts'
-import { type Clock, type Log, pause, type Timers } from '../../../core/platform/index.ts'
+import type { Clock, Log, Timers } from '../../../core/platform/index.ts'
 import { TIMER_BULK_QUEUE, TIMER_TOPIC } from '../../../model/message/index.ts'
 import type {
   BulkChange,
@@ -7,24 +7,14 @@ import type {
   ChangeCount,
   ScheduleFilter,
 } from '../../../model/schedule/index.ts'
-import {
-  type BulkJob,
-  covers,
-  type ListedMessage,
-  type ListPosition,
-  type ListStep,
-  type WaitingQuery,
-} from '../../timer/index.ts'
+import type { BulkJob, ListPosition, ListStep, WaitingQuery } from '../../timer/index.ts'
+import { BulkShifts, type ShiftOne } from './bulk-shifts.ts'
 import { bulkRecord } from './change-records.ts'
 import { checkFilter } from './scheduled-lists.ts'
 import type { ScheduledStore } from './scheduled-parts.ts'
 
 /** Changes by filter that are not carried out yet. */
 export const BULK_CHANGES_MAX = 1_000
-/** Messages that are moved at the same time. */
-const MOVED_AT_ONCE = 256
-/** Pause after the store had no room, or a read failed. */
-const PAUSE_MS = 500
 
 /** What is asked of the timers. See `TimerStores`. */
 export interface BulkTimers {
@@ -34,16 +24,10 @@ export interface BulkTimers {
   list(query: WaitingQuery, after: ListPosition | undefined, countMax: number): Promise<ListStep>
 }
 
-/** Moves a message if it still waits where it was listed. See `ScheduledMessages.shift`. */
-export type ShiftOne = (
-  message: ListedMessage,
-  shiftMs: number,
-) => Promise<'shifted' | 'gone' | 'refused'>
-
 /**
  * Changes of all waiting messages that a filter means. One log record says what is meant; messages
  * accepted or moved behind it are not. A cancel holds from the moment the record is durable. A shift
- * moves message by message, and goes on after a restart: what was moved has a later timer id.
+ * goes on after a restart: what was moved has a later timer id.
  */
 export class ScheduledBulk {
   readonly #parts: {
@@ -53,10 +37,8 @@ export class ScheduledBulk {
     readonly storeHost: Buffer
     readonly delayMsMax: number
     readonly count: (filter: ScheduleFilter) => Promise<number>
-    readonly shiftOne: ShiftOne
   }
-  readonly #running = new Set<Promise<ChangeCount>>()
-  #isStopped = false
+  readonly #shifts: BulkShifts
 
   constructor(parts: {
     timers: BulkTimers
@@ -68,6 +50,13 @@ export class ScheduledBulk {
     shiftOne: ShiftOne
   }) {
     this.#parts = parts
+    const { timers, store, platform, shiftOne } = parts
+    this.#shifts = new BulkShifts({
+      list: (query, after, countMax) => timers.list(query, after, countMax),
+      store,
+      platform,
+      shiftOne,
+    })
   }
 
   /** Goes on with shifts that an earlier start has left. */
@@ -75,15 +64,14 @@ export class ScheduledBulk {
     for (const job of this.#parts.timers.bulkJobs) {
       const { change } = job.order
       if (change.kind !== 'shift') continue
-      void this.#shift(job, change.shiftMs).then(count => {
+      void this.#shifts.run(job, change.shiftMs).then(count => {
         this.#parts.platform.log.info('a shift by filter is carried out', { ...count })
       }, ignoreStop)
     }
   }
 
-  async stop(): Promise<void> {
-    this.#isStopped = true
-    await Promise.allSettled(this.#running)
+  stop(): Promise<void> {
+    return this.#shifts.stop()
   }
 
   /** See `SchedulePort.changeAll`. */
@@ -100,7 +88,7 @@ export class ScheduledBulk {
     }
     const job = this.#append({ filter, change })
     await store.whenApplied(job.offset)
-    if (change.kind === 'shift') return this.#shift(job, change.shiftMs)
+    if (change.kind === 'shift') return this.#shifts.run(job, change.shiftMs)
     await timers.whenSwept(job)
     return { changedCount: job.count, refusedCount: 0 }
   }
@@ -125,50 +113,6 @@ export class ScheduledBulk {
     const queue = store.queue(TIMER_TOPIC, TIMER_BULK_QUEUE)
     const offset = store.appendDue(bulkRecord(order, { storeHost, nowMs }), queue, 0, nowMs)
     return timers.beginBulk(offset, order)
-  }
-
-  #shift(job: BulkJob, shiftMs: number): Promise<ChangeCount> {
-    const shifting = this.#shiftAll(job, shiftMs).finally(() => this.#running.delete(shifting))
-    this.#running.add(shifting)
-    return shifting
-  }
-
-  /** Errors: SHUTTING_DOWN; the next start goes on. */
-  async #shiftAll(job: BulkJob, shiftMs: number): Promise<ChangeCount> {
-    const { fromMs = 0, toMs = Number.MAX_SAFE_INTEGER } = job.order.filter
-    const query: WaitingQuery = {
-      fromMs,
-      toMs,
-      isParked: undefined,
-      matches: (source, position, ref) => covers(job, ref, source, position),
-    }
-    let refusedCount = 0
-    let next: ListPosition | undefined
-    do {
-      const step = await this.#trying(() => this.#parts.timers.list(query, next, MOVED_AT_ONCE))
-      const outcomes = await Promise.all(
-        step.messages.map(message => this.#trying(() => this.#parts.shiftOne(message, shiftMs))),
-      )
-      job.count += outcomes.filter(outcome => outcome === 'shifted').length
-      refusedCount += outcomes.filter(outcome => outcome === 'refused').length
-      next = step.next
-    } while (next !== undefined)
-    job.isDone = true
-    return { changedCount: job.count, refusedCount }
-  }
-
-  /** Tries again when the store has no room or a read has failed. */
-  async #trying<Result>(work: () => Promise<Result>): Promise<Result> {
-    for (;;) {
-      if (this.#isStopped) throw new BrokerError('SHUTTING_DOWN')
-      try {
-        return await work()
-      } catch (error) {
-        if (!(error instanceof BrokerError) || error.code === 'SHUTTING_DOWN') throw error
-        this.#parts.platform.log.warn('a shift by filter waits', { code: error.code })
-        await pause(this.#parts.platform.timers, PAUSE_MS)
-      }
-    }
   }
 }
 

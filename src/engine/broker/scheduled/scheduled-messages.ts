@@ -1,4 +1,4 @@
-import { BrokerError, type Gate } from '../../../core/base/index.ts'
+import type { Gate } from '../../../core/base/index.ts'
 import type { Clock } from '../../../core/platform/index.ts'
 import { TIMER_CANCEL_QUEUE, TIMER_MOVE_QUEUE, TIMER_TOPIC } from '../../../model/message/index.ts'
 import {
@@ -45,12 +45,6 @@ type Decision<Change> =
   /** What was looked up is out of date. */
   | { readonly kind: 'again' }
 
-/** Of single messages that are shifted with others. */
-const REFUSALS: ReadonlySet<string> = new Set([
-  'DELIVER_TIME_TOO_FAR',
-  'MESSAGE_TOO_LARGE',
-  'PROPERTIES_TOO_LARGE',
-])
 const SCHEDULED: ScheduledState = 'scheduled'
 const PARKED: ScheduledState = 'parked'
 
@@ -132,25 +126,19 @@ export class ScheduledMessages implements Pick<SchedulePort, 'cancel' | 'move' |
   }
 
   /**
-   * Moves a message by so much if it still waits where it was listed; `refused`: see
-   * `ChangeCount.refusedCount`. Errors: STORE_FULL, STORE_BUSY, STORE_FAILED, SHUTTING_DOWN,
-   * MESSAGE_UNREADABLE.
+   * Moves a message by so much if it still waits where it was listed. Errors: those of the store;
+   * DELIVER_TIME_TOO_FAR; PROPERTIES_TOO_LARGE when it cannot hold what a move adds.
    */
-  async shift(message: ListedMessage, shiftMs: number): Promise<'shifted' | 'gone' | 'refused'> {
+  async shift(message: ListedMessage, shiftMs: number): Promise<'shifted' | 'gone'> {
     const deliverTimeMs = message.deliverTimeMs + shiftMs
-    try {
-      const changeOffset = await this.#timers.find(message, state => {
-        if (state.kind !== 'waiting') return undefined
-        const atMs = Math.max(this.#clock.timeMs(), deliverTimeMs)
-        return this.#appendMove(message, state, atMs).changeOffset
-      })
-      if (changeOffset === undefined) return 'gone'
-      await this.#store.whenApplied(changeOffset)
-      return 'shifted'
-    } catch (error) {
-      if (error instanceof BrokerError && REFUSALS.has(error.code)) return 'refused'
-      throw error
-    }
+    const changeOffset = await this.#timers.find(message, state => {
+      if (state.kind !== 'waiting') return undefined
+      const atMs = Math.max(this.#clock.timeMs(), deliverTimeMs)
+      return this.#appendMove(message, state, atMs).changeOffset
+    })
+    if (changeOffset === undefined) return 'gone'
+    await this.#store.whenApplied(changeOffset)
+    return 'shifted'
   }
 
   /**
@@ -225,7 +213,7 @@ export class ScheduledMessages implements Pick<SchedulePort, 'cancel' | 'move' |
     const handle = handleOfRecord(at, record, this.#brokerName)
     const draft = moveRecord(handle, { at, record, deliverTimeMs: change }, this.#storeHost)
     const queue = this.#store.queue(TIMER_TOPIC, TIMER_MOVE_QUEUE)
-    const changeOffset = this.#store.append(draft, queue, change, nowMs)
+    const changeOffset = this.#store.appendAgain(draft, queue, change, nowMs)
     this.#timers.beginRemoval({ timerId, removal: 'moved', changeOffset, place })
     return { change, changeOffset }
   }

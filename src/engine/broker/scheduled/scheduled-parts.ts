@@ -1,3 +1,4 @@
+import type { BrokerError } from '../../../core/base/index.ts'
 import type { RecordDraft } from '../../../model/message/index.ts'
 import type { ConsumeQueue } from '../../store/index.ts'
 import type { KeyLookup, NewRemoval, TimerRef, TimerState } from '../../timer/index.ts'
@@ -17,8 +18,17 @@ export interface ScheduledTimers extends Pick<HandleSearch, 'list'> {
 /** What is asked of the store. */
 export interface ScheduledStore {
   readonly endOffset: number
+  /** Set when the disk has failed: nothing is accepted any more. */
+  readonly failure: BrokerError | undefined
   queue(topic: string, queueId: number): ConsumeQueue
   append(draft: RecordDraft, queue: ConsumeQueue, tagsCode: number, storeTimeMs: number): number
+  /** See `Store.appendAgain`: what was accepted may be larger than what is new. */
+  appendAgain(
+    draft: RecordDraft,
+    queue: ConsumeQueue,
+    tagsCode: number,
+    storeTimeMs: number,
+  ): number
   /** See `Store.appendDue`: also while space is low, since cancelling makes room. */
   appendDue(draft: RecordDraft, queue: ConsumeQueue, tagsCode: number, storeTimeMs: number): number
   readRecord(commitLogOffset: number): Promise<Buffer | undefined>
