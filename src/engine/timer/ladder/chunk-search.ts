@@ -16,9 +16,9 @@ import {
 } from '../timer-record.ts'
 
 const READ_BYTES = 512 * 1024
-/** Memory for a glance, and how many there are at once. */
+/** Memory for a glance, and how many looks there are at once. */
 const GLANCE_BYTES = 128 * 1024
-const GLANCE_COUNT_MAX = 8
+const LOOK_COUNT_MAX = 8
 /** What a glance at a block has come to. */
 const NOWHERE = -1
 const UNSURE = -2
@@ -41,7 +41,7 @@ export interface ChunkFind {
 /** Finds messages in chunks by their timer ids: a read or two each. */
 export class ChunkSearch {
   readonly #log: Log
-  readonly #gate = new Gate(GLANCE_COUNT_MAX)
+  readonly #gate = new Gate(LOOK_COUNT_MAX)
   /** Memory for blocks, used again and again. */
   readonly #free: Buffer[] = []
   /** Indexes that are being made: many may ask for one at once. */
@@ -76,9 +76,11 @@ export class ChunkSearch {
    * A glance from header to header, which believes what they say and checks the message alone, tells
    * nearly always; where they do not fit together, every checksum is looked at.
    */
-  async #findIn(chunk: Chunk, stretch: Stretch, ref: TimerRef): Promise<ChunkFind | undefined> {
-    const seen = await this.#gate.run(1, () => this.#glance(chunk, stretch, ref))
-    return seen === 'unsure' ? this.#findSlowly(chunk, stretch, ref) : seen
+  #findIn(chunk: Chunk, stretch: Stretch, ref: TimerRef): Promise<ChunkFind | undefined> {
+    return this.#gate.run(1, async () => {
+      const seen = await this.#glance(chunk, stretch, ref)
+      return seen === 'unsure' ? this.#findSlowly(chunk, stretch, ref) : seen
+    })
   }
 
   async #glance(
