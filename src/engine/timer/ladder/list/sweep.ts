@@ -1,4 +1,4 @@
-import { BrokerError } from '../../../../core/base/index.ts'
+import { BrokerError, operatingError } from '../../../../core/base/index.ts'
 import { type Log, pause, type Timers } from '../../../../core/platform/index.ts'
 import { type BulkChanges, type BulkJob, covers } from '../../bulk-changes.ts'
 import type { WaitingPlace } from '../../pending-removals.ts'
@@ -95,7 +95,7 @@ export class Sweep {
     } catch (error) {
       const { offset } = job
       const message = 'a cancel by filter is not marked yet; it holds all the same'
-      this.#parts.log.error(message, error, { offset })
+      this.#parts.log.error(message, operatingError(error), { offset })
       return false
     }
   }
