@@ -146,8 +146,8 @@ function mayFit(
   filter: ScheduleFilter,
 ): boolean {
   if (deliverTimeMs === 0 || !isInTopic(filter, topic)) return false
-  // A move to a time that has come is to a moment that only the broker knows; so is a retry.
-  const isKnown = kind !== 'retry' && !isDamaged && moves.mayBeDueMs.length === 0
+  // A move to a time that has come is to a moment that only the broker knows; so is a retry, or a message of a level.
+  const isKnown = kind === 'timer' && !isDamaged && moves.mayBeDueMs.length === 0
   return !isKnown || isInTimes(filter, deliverTimeMs)
 }
 
