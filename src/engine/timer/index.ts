@@ -16,7 +16,7 @@ export type { NewRemoval, WaitingPlace } from './pending-removals.ts'
 export { TimerStores, type TimerOptions, type TimerStatistics } from './timer-stores.ts'
 export { digestOfKey } from './keys/key-entries.ts'
 export type { KeyLookup } from './keys/key-index.ts'
-export { REPLACES_NONE, timerTagsCode } from './timer-tags-code.ts'
+export { refOf, REPLACES_NONE, timerTagsCode } from './timer-tags-code.ts'
 export {
   checkTimerRecord,
   isMarkSound,

@@ -24,7 +24,7 @@ export function timerTagsCode(properties: string, queueId: number): number {
   return replaced === undefined ? REPLACES_NONE : refOf(replaced).timerId
 }
 
-/** A timer id and a deliver time, by a blank. */
+/** As the properties of change records name a message: a timer id and a deliver time, by a blank. */
 export function refOf(text: string | undefined): TimerRef {
   const [timerId, deliverTimeMs] = (text ?? '').split(' ')
   return { timerId: Number(timerId), deliverTimeMs: Number(deliverTimeMs) }

@@ -11,7 +11,13 @@ import {
   TIMER_TOPIC,
   type RecallHandle,
 } from '../../../model/message/index.ts'
-import type { ListPosition, ListStep, TimerRef, WaitingQuery } from '../../timer/index.ts'
+import {
+  type ListPosition,
+  type ListStep,
+  refOf,
+  type TimerRef,
+  type WaitingQuery,
+} from '../../timer/index.ts'
 
 /** Finds accept records by unique key. See `MessageIndex.search`. */
 export interface AcceptSearch {
@@ -143,14 +149,14 @@ export function isOf(handle: OwnHandle, record: Buffer): boolean {
 /** Of a waiting message, by its accept record. A moved one keeps the handle that its sender knows. */
 export function handleOfRecord(at: TimerRef, record: Buffer, brokerName: string): OwnHandle {
   const properties = recordProperties(record, 0)
-  const first = findProperty(properties, PROPERTY.ORRERY_FIRST)?.split(' ').map(Number)
-  const [timerId = at.timerId, deliverTimeMs = at.deliverTimeMs] = first ?? []
+  const first = findProperty(properties, PROPERTY.ORRERY_FIRST)
+  const { timerId, deliverTimeMs } = first === undefined ? at : refOf(first)
   const topic = findProperty(properties, PROPERTY.REAL_TOPIC) ?? ''
   const uniqueKey = findProperty(properties, PROPERTY.UNIQ_KEY) ?? ''
   return { topic, brokerName, deliverTimeMs, uniqueKey, timerId }
 }
 
-/** As the properties of change records name a message. */
+/** As the properties of change records name a message; `refOf` reads it. */
 export function refText({ timerId, deliverTimeMs }: TimerRef): string {
   return `${timerId} ${deliverTimeMs}`
 }
