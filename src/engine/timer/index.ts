@@ -14,8 +14,8 @@ export { levelsSectionOf } from './levels/levels-section.ts'
 export { parkedSectionOf } from './parked/parked-section.ts'
 export type { NewRemoval, WaitingPlace } from './pending-removals.ts'
 export { TimerStores, type TimerOptions, type TimerStatistics } from './timer-stores.ts'
-export { digestOfKey } from './keys/key-entries.ts'
-export type { KeyLookup } from './keys/key-index.ts'
+export { digestOfKey } from './keys/key-index.ts'
+export type { RefLookup } from './refs/ref-index.ts'
 export { refOf, REPLACES_NONE, timerTagsCode } from './timer-tags-code.ts'
 export {
   checkTimerRecord,

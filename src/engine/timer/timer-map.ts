@@ -57,7 +57,8 @@ export class TimerMap {
   /** Who still reads or writes gets SHUTTING_DOWN. */
   async close(): Promise<void> {
     this.#isClosed = true
-    const values = await this.#values
+    // Who needed it hears that it could not be opened.
+    const values = await this.#values?.catch(() => undefined)
     this.#values = undefined
     await values?.close()
   }

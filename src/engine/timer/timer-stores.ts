@@ -4,8 +4,7 @@ import type { BulkOrder } from '../../model/schedule/index.ts'
 import { type CheckpointParticipant, delayOffsetPath, type Store } from '../store/index.ts'
 import { BulkChanges, type BulkJob } from './bulk-changes.ts'
 import type { DueSink } from './due-sink.ts'
-import { KeyIndex, type KeyLookup } from './keys/key-index.ts'
-import { KeyRebuild, type WaitingSteps } from './keys/key-rebuild.ts'
+import { KEY_SOURCE, KeyIndex } from './keys/key-index.ts'
 import { LadderStore } from './ladder/ladder-store.ts'
 import { LevelStore } from './levels/level-store.ts'
 import type { TimerRef } from './ladder/chunk-search.ts'
@@ -13,16 +12,17 @@ import type { TimerState } from './ladder/finder.ts'
 import type { ListPosition } from './ladder/list/list-order.ts'
 import type { Tally } from './ladder/list/tally.ts'
 import type { ListStep, WaitingQuery } from './ladder/list/waiting-list.ts'
-import { MovedIndex } from './moved-index.ts'
+import { MOVED_SOURCE, openMovedIndex } from './moved-index.ts'
 import { ParkedStore } from './parked/parked-store.ts'
 import { type NewRemoval, PendingRemovals } from './pending-removals.ts'
 import { Publisher } from './publisher.ts'
 import { RecoveredRemovals } from './recovered-removals.ts'
+import type { RefIndex, RefLookup } from './refs/ref-index.ts'
+import { RefRebuild, type WaitingSteps } from './refs/ref-rebuild.ts'
 import { FiredIds } from './fired-ids.ts'
-import { TimerMap } from './timer-map.ts'
 
-/** Own keys in memory that ask for a checkpoint: about 100 bytes each. */
-const KEYS_STAGED_LONG = 65_536
+/** Entries of an index in memory that ask for a checkpoint: 65 bytes each, or 130 for an own key. */
+const STAGED_LONG = 65_536
 
 export interface TimerOptions {
   /** The data folder. */
@@ -70,10 +70,10 @@ export class TimerStores {
   readonly #parked: ParkedStore
   readonly #publisher: Publisher
   readonly #fired: FiredIds
-  readonly #moved: MovedIndex
+  readonly #moved: RefIndex<number>
   readonly #bulk: BulkChanges
   readonly #keys: KeyIndex
-  readonly #rebuild: KeyRebuild
+  readonly #rebuilds: readonly (RefRebuild<number> | RefRebuild<string>)[]
 
   private constructor(parts: {
     platform: Platform
@@ -82,7 +82,7 @@ export class TimerStores {
     parked: ParkedStore
     publisher: Publisher
     fired: FiredIds
-    moved: MovedIndex
+    moved: RefIndex<number>
     bulk: BulkChanges
     keys: KeyIndex
   }) {
@@ -95,7 +95,11 @@ export class TimerStores {
     this.#bulk = parts.bulk
     this.#keys = parts.keys
     const list: WaitingSteps = (query, after, countMax) => this.list(query, after, countMax)
-    this.#rebuild = new KeyRebuild({ platform: parts.platform, index: parts.keys, list })
+    const { platform, moved, keys } = parts
+    this.#rebuilds = [
+      new RefRebuild({ platform, index: moved, source: MOVED_SOURCE, list }),
+      new RefRebuild({ platform, index: keys.refs, source: KEY_SOURCE, list }),
+    ]
   }
 
   /** Reads what the last checkpoint says of the timers, and joins the store. */
@@ -110,16 +114,19 @@ export class TimerStores {
     const recovered = new RecoveredRemovals(store.section('removed'))
     const removals = new PendingRemovals()
     const bulk = new BulkChanges(store.section('bulk'))
-    const firedMs = (): number => ladder.firedMs
-    const moved = await openMoved(platform, options.directory, firedMs)
+    const indexed = {
+      platform,
+      stagedCountLong: STAGED_LONG,
+      firedMs: () => ladder.firedMs,
+      isParked: (timerId: number) => parked.find(timerId) !== undefined,
+    }
+    const directory = `${options.directory}/orrery`
+    const moved = await openMovedIndex(
+      { ...indexed, directory: `${directory}/moved` },
+      store.section('movedIndex'),
+    )
     const keys = await KeyIndex.open(
-      {
-        platform,
-        directory: `${options.directory}/orrery/keys`,
-        stagedCountLong: KEYS_STAGED_LONG,
-        firedMs,
-        isParked: timerId => parked.find(timerId) !== undefined,
-      },
+      { ...indexed, directory: `${directory}/keys` },
       store.section('keys'),
     )
     const parked = new ParkedStore({
@@ -159,7 +166,7 @@ export class TimerStores {
     await levels.load(store.section('levels'))
     const late = await parked.load(store.section('parked'), platform.clock.timeMs())
     await ladder.load(store.section('ladder'), late)
-    join(store, [fired, recovered, moved, bulk], { keys, levels, parked, ladder })
+    join(store, [fired, recovered, bulk], { moved, keys, levels, parked, ladder })
     const stores = { levels, ladder, parked, publisher, fired, moved, bulk, keys }
     return new TimerStores({ platform, ...stores })
   }
@@ -174,12 +181,12 @@ export class TimerStores {
     this.#levels.start()
     this.#ladder.start()
     this.#parked.start()
-    this.#rebuild.start()
+    for (const rebuild of this.#rebuilds) rebuild.start()
   }
 
   /** Delivers nothing more; what waits stays for the next start. */
   async stop(): Promise<void> {
-    this.#rebuild.stop()
+    for (const rebuild of this.#rebuilds) rebuild.stop()
     await this.#levels.stop()
     await this.#parked.stop()
     await this.#ladder.stop()
@@ -188,7 +195,7 @@ export class TimerStores {
   /** Lets go of files; to be called when the store has stopped. */
   async close(): Promise<void> {
     await this.#moved.close()
-    await this.#keys.close()
+    await this.#keys.refs.close()
   }
 
   /** Looks for a message of the ladder; see `Finder.find`. */
@@ -206,18 +213,18 @@ export class TimerStores {
     return this.#ladder.count(query, tally)
   }
 
-  /** Where a message is that was moved; undefined when it never was. */
-  movedTo(firstTimerId: number): Promise<TimerRef | undefined> {
-    return this.#moved.find(firstTimerId)
+  /** Where a message is that was moved; undefined when it never was. Errors: see `RefIndex.find`. */
+  async movedTo(firstTimerId: number): Promise<TimerRef | undefined> {
+    return (await this.#moved.find(firstTimerId)).ref
   }
 
   /** The latest message of the topic with this own key; see `KeyIndex.find`. */
-  findKey(digest: string): Promise<KeyLookup> {
+  findKey(digest: string): Promise<RefLookup> {
     return this.#keys.find(digest)
   }
 
   /** See `KeyIndex.isCurrent`. */
-  isKeyCurrent(digest: string, lookup: KeyLookup): boolean {
+  isKeyCurrent(digest: string, lookup: RefLookup): boolean {
     return this.#keys.isCurrent(digest, lookup)
   }
 
@@ -268,33 +275,23 @@ export class TimerStores {
   }
 }
 
-async function openMoved(
-  platform: Platform,
-  dataDirectory: string,
-  firedMs: () => number,
-): Promise<MovedIndex> {
-  const directory = `${dataDirectory}/orrery/moved`
-  const map = new TimerMap({
-    open: () => platform.keyValues.open(directory),
-    exists: (await platform.files.list(directory)).length > 0,
-  })
-  return new MovedIndex({ map, firedMs })
-}
-
 /** Everything that a checkpoint of the timers has, in its order. */
 function join(
   store: Store,
   participants: readonly CheckpointParticipant[],
   timers: {
+    readonly moved: RefIndex<number>
     readonly keys: KeyIndex
     readonly levels: LevelStore
     readonly parked: ParkedStore
     readonly ladder: LadderStore
   },
 ): void {
-  const { keys, levels, parked, ladder } = timers
+  const { moved, keys, levels, parked, ladder } = timers
   for (const participant of participants) store.join({ participant })
-  store.join({ participant: keys, isCongested: () => keys.isCongested })
+  for (const index of [moved, keys.refs]) {
+    store.join({ participant: index, isCongested: () => index.isCongested })
+  }
   store.join({
     participant: levels,
     topic: { name: SCHEDULE_TOPIC, applier: levels },

@@ -1,11 +1,11 @@
 import { findProperty, PROPERTY, recordProperties } from '../../../model/message/index.ts'
 import type { KeyRef } from '../../../model/schedule/index.ts'
-import { digestOfKey, type KeyLookup, type TimerRef } from '../../timer/index.ts'
+import { digestOfKey, type RefLookup, type TimerRef } from '../../timer/index.ts'
 import { type LogTrace, wasCancelled } from './cancelled-before.ts'
 import type { ScheduledTimers } from './scheduled-parts.ts'
 import type { Found, Refusal, Target } from './target.ts'
 
-const NOTHING: KeyLookup = { ref: undefined, generation: -1 }
+const NOTHING: RefLookup = { ref: undefined, generation: -1 }
 
 /** The latest message of a topic with an own key. */
 export class KeyTarget implements Target {

@@ -1,7 +1,7 @@
 import type { BrokerError } from '../../../core/base/index.ts'
 import type { RecordDraft } from '../../../model/message/index.ts'
 import type { ConsumeQueue } from '../../store/index.ts'
-import type { KeyLookup, NewRemoval, TimerRef, TimerState } from '../../timer/index.ts'
+import type { RefLookup, NewRemoval, TimerRef, TimerState } from '../../timer/index.ts'
 import type { HandleSearch } from './own-handle.ts'
 
 /** What is asked of the timers. See `TimerStores`. */
@@ -9,8 +9,8 @@ export interface ScheduledTimers extends Pick<HandleSearch, 'list'> {
   find<Result>(ref: TimerRef, decide: (state: TimerState) => Result): Promise<Result>
   beginRemoval(removal: NewRemoval): void
   movedTo(firstTimerId: number): Promise<TimerRef | undefined>
-  findKey(digest: string): Promise<KeyLookup>
-  isKeyCurrent(digest: string, lookup: KeyLookup): boolean
+  findKey(digest: string): Promise<RefLookup>
+  isKeyCurrent(digest: string, lookup: RefLookup): boolean
   pendingKeyOffset(digest: string): number | undefined
   beginKey(digest: string, timerId: number): void
 }

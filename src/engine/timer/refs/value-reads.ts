@@ -12,7 +12,7 @@ interface Asked {
 }
 
 /** Reads single values, those that are asked for at about the same time together. */
-export class KeyReads {
+export class ValueReads {
   readonly #map: TimerMap
   #asked: Asked[] = []
   #readCount = 0

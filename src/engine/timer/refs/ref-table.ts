@@ -1,8 +1,8 @@
 import type { TimerRef } from '../ladder/chunk-search.ts'
 
-/** Waiting messages by the digests of their own keys, in memory. */
-export class KeyTable {
-  readonly #places = new Map<string, number>()
+/** Where messages are, by what leads to them, in memory. */
+export class RefTable<Key> {
+  readonly #places = new Map<Key, number>()
   readonly #timerIds: number[] = []
   readonly #deliverTimesMs: number[] = []
 
@@ -10,21 +10,21 @@ export class KeyTable {
     return this.#places.size
   }
 
-  get(digest: string): TimerRef | undefined {
-    const place = this.#places.get(digest)
+  get(key: Key): TimerRef | undefined {
+    const place = this.#places.get(key)
     return place === undefined ? undefined : this.#refAt(place)
   }
 
   /** What was there before is forgotten. */
-  set(digest: string, ref: TimerRef): void {
-    const place = this.#places.get(digest) ?? this.#places.size
-    this.#places.set(digest, place)
+  set(key: Key, ref: TimerRef): void {
+    const place = this.#places.get(key) ?? this.#places.size
+    this.#places.set(key, place)
     this.#timerIds[place] = ref.timerId
     this.#deliverTimesMs[place] = ref.deliverTimeMs
   }
 
-  *entries(): IterableIterator<[digest: string, ref: TimerRef]> {
-    for (const [digest, place] of this.#places) yield [digest, this.#refAt(place)]
+  *entries(): IterableIterator<[key: Key, ref: TimerRef]> {
+    for (const [key, place] of this.#places) yield [key, this.#refAt(place)]
   }
 
   #refAt(place: number): TimerRef {

@@ -1,6 +1,5 @@
 import {
   crc32,
-  digest16,
   readInt32,
   readInt64Loose,
   writeInt32,
@@ -15,31 +14,35 @@ const KIND_MESSAGE = 1
 const KIND_BYTES = 1
 const NUMBER_BYTES = 8
 const CRC_BYTES = 4
-const TOPIC_END = '\0'
 
 /** See docs/formats/key-index.md. */
 export const MARKER_KEY: Buffer = Buffer.from([KIND_MARKER])
 export const FIRST_KEY: Buffer = Buffer.from([KIND_MESSAGE])
 export const END_KEY: Buffer = Buffer.from([KIND_MESSAGE + 1])
 
-/** By what the own key of a message is found: topics contain no zero character. */
-export function digestOfKey(topic: string, key: string): string {
-  return digest16(topic + TOPIC_END + key)
-}
-
-export function keyOf(digest: string): Buffer {
-  const key = Buffer.allocUnsafe(KIND_BYTES + digest.length)
+/** Of an entry that leads from these 16 characters, a byte each. */
+export function entryKeyOfText(text: string): Buffer {
+  const key = Buffer.allocUnsafe(KIND_BYTES + text.length)
   key[0] = KIND_MESSAGE
-  key.write(digest, KIND_BYTES, 'latin1')
+  key.write(text, KIND_BYTES, 'latin1')
   return key
 }
 
-export function digestAt(key: Buffer): string {
-  return key.toString('latin1', KIND_BYTES)
+/** Of an entry that leads from this number. */
+export function entryKeyOfNumber(number: number): Buffer {
+  const key = Buffer.allocUnsafe(KIND_BYTES + NUMBER_BYTES)
+  key[0] = KIND_MESSAGE
+  writeInt64(key, number, KIND_BYTES)
+  return key
 }
 
-export function changeOf(digest: string, ref: TimerRef): KeyValueChange {
-  return { key: keyOf(digest), value: sealed([ref.timerId, ref.deliverTimeMs]) }
+/** The first that can come behind this one, in the order of the map. */
+export function keyBehind(key: Buffer): Buffer {
+  return Buffer.concat([key, Buffer.alloc(1)])
+}
+
+export function valueOf(ref: TimerRef): Buffer {
+  return sealed([ref.timerId, ref.deliverTimeMs])
 }
 
 export function markerOf(writtenTo: number): KeyValueChange {
@@ -47,7 +50,7 @@ export function markerOf(writtenTo: number): KeyValueChange {
 }
 
 /** Undefined when it is damaged. */
-export function refOf(value: Buffer): TimerRef | undefined {
+export function refOfValue(value: Buffer): TimerRef | undefined {
   if (!isSound(value, 2)) return undefined
   return { timerId: readInt64Loose(value, 0), deliverTimeMs: readInt64Loose(value, NUMBER_BYTES) }
 }
