@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { DUE_MS, IndexScene, KINDS, meanwhile } from './testing.ts'
+import { DUE_MS, IndexScene, KINDS } from './testing.ts'
 
 const HOUR_MS = 3_600_000
 const MARKER_KEY = Buffer.from([0])
@@ -57,8 +57,7 @@ describe.each(KINDS)('the index of $words', kind => {
     const { numbered, index, world } = scene
     // So that there is something to read.
     await scene.write(8, 40)
-    await meanwhile(
-      scene,
+    await scene.meanwhile(
       () => numbered.add(7, 34),
       async () => {
         numbered.set(7, 56)

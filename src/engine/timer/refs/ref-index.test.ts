@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { DUE_MS, IndexScene, KINDS, meanwhile, STAGED_COUNT } from './testing.ts'
+import { DUE_MS, IndexScene, KINDS, STAGED_COUNT } from './testing.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -146,8 +146,7 @@ describe.each(KINDS)('the index of $words', kind => {
     const scene = await IndexScene.begin(kind)
     const { numbered, index, world } = scene
     await scene.write(7, 34)
-    const found = await meanwhile(
-      scene,
+    const found = await scene.meanwhile(
       () => numbered.find(7),
       async () => {
         numbered.set(7, 56)

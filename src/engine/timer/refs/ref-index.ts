@@ -146,7 +146,10 @@ export class RefIndex<Key> implements CheckpointParticipant {
     if (this.needsRebuild) {
       throw new BrokerError('STORE_BUSY', { until: `${this.words} are indexed again` })
     }
-    return this.#latest(key)
+    let lookup: RefLookup
+    do lookup = await this.#look(key)
+    while (!this.isCurrent(key, lookup))
+    return lookup
   }
 
   /** In one step: whether what `find` has found is still true. */
@@ -159,7 +162,7 @@ export class RefIndex<Key> implements CheckpointParticipant {
   /** For a rebuild: the key leads to this message, which waits. One of a higher id counts more. */
   async add(key: Key, ref: TimerRef): Promise<void> {
     let known: RefLookup
-    do known = await this.#latest(key)
+    do known = await this.#look(key)
     while (!this.isCurrent(key, known))
     if (known.ref === undefined || known.ref.timerId < ref.timerId) this.set(key, ref)
   }
@@ -207,16 +210,11 @@ export class RefIndex<Key> implements CheckpointParticipant {
     return new TimerMap({ open: () => platform.keyValues.open(directory), exists })
   }
 
-  /** What leaves memory while the disk is read may be newer than what is found there. */
-  async #latest(key: Key): Promise<RefLookup> {
-    for (;;) {
-      const { generation } = this.#refs
-      const staged = this.#refs.get(key)
-      if (staged !== undefined) return { ref: staged, generation }
-      const onDisk = await this.#onDisk(key)
-      const isSame = generation === this.#refs.generation
-      if (isSame) return { ref: this.#refs.get(key) ?? onDisk, generation }
-    }
+  /** Not current when something has left memory meanwhile: it may be newer than what the disk had. */
+  async #look(key: Key): Promise<RefLookup> {
+    const { generation } = this.#refs
+    const staged = this.#refs.get(key)
+    return { ref: staged ?? (await this.#onDisk(key)), generation }
   }
 
   async #onDisk(key: Key): Promise<TimerRef | undefined> {

@@ -1,3 +1,4 @@
+import type { KeyValues, Platform } from '../../../core/platform/index.ts'
 import { SimulatedWorld } from '../../../core/platform/simulated/index.ts'
 import { digestOfKey, KeyIndex } from '../keys/key-index.ts'
 import { openMovedIndex } from '../moved-index.ts'
@@ -61,6 +62,8 @@ export class IndexScene {
   readonly parked: Set<number> = new Set()
   readonly #kind: Kind
   #numbered: Numbered | undefined
+  /** Until then what was read from disk is on its way. */
+  #heard: Promise<void> = Promise.resolve()
   firedMs = 0
   /** What the manifest has. */
   section: unknown
@@ -85,7 +88,7 @@ export class IndexScene {
   }
 
   async open(): Promise<void> {
-    const { platform } = this.world
+    const platform = withLateReads(this.world.platform, () => this.#heard)
     const firedMs = (): number => this.firedMs
     const isParked = (timerId: number): boolean => this.parked.has(timerId)
     const bounds = { stagedCountLong: STAGED_COUNT }
@@ -111,6 +114,19 @@ export class IndexScene {
 
   async found(number: number): Promise<number | undefined> {
     return (await this.world.finish(this.numbered.find(number))).ref?.timerId
+  }
+
+  /** What a look gives whose read is over on the disk, while something else is done. */
+  async meanwhile<T>(look: () => Promise<T>, work: () => Promise<void>): Promise<T> {
+    let hear: (() => void) | undefined
+    this.#heard = new Promise(resolve => {
+      hear = resolve
+    })
+    const looking = look()
+    await this.world.runFor(1_000)
+    await work()
+    hear?.()
+    return this.world.finish(looking)
   }
 
   /** One message, all that there is, in the map. */
@@ -151,25 +167,21 @@ export class IndexScene {
   }
 }
 
-/** What a look gives during whose read something else is done, from beginning to end. */
-export async function meanwhile<T>(
-  { world }: IndexScene,
-  look: () => Promise<T>,
-  work: () => Promise<void>,
-): Promise<T> {
-  const { faults } = world
-  faults.rates.slowCall = 1
-  const looking = look()
-  const reading = new Promise<void>(resolve => {
-    faults.onCall = ({ call }) => {
-      if (call === 'keyValueRead') resolve()
+/** A read is over on the disk before who asked for it hears of it; `heard` says when that is. */
+function withLateReads(platform: Platform, heard: () => Promise<void>): Platform {
+  const open = async (directory: string): Promise<KeyValues> => {
+    const values = await platform.keyValues.open(directory)
+    return {
+      get: key => values.get(key),
+      getMany: async keys => {
+        const found = await values.getMany(keys)
+        await heard()
+        return found
+      },
+      range: (from, to, countMax) => values.range(from, to, countMax),
+      write: (changes, isDurable) => values.write(changes, isDurable),
+      close: () => values.close(),
     }
-  })
-  await world.finish(reading)
-  faults.rates.slowCall = 0
-  let isOver = false
-  void looking.then(() => (isOver = true))
-  await work()
-  if (isOver) throw new Error('the read was over first')
-  return world.finish(looking)
+  }
+  return { ...platform, keyValues: { open } }
 }
