@@ -44,6 +44,31 @@ export async function flipBit(simulation: Simulation): Promise<void> {
   if (send !== undefined) send.isDamaged = true
 }
 
+/**
+ * Flips one bit of a value in an index of waiting messages while the broker is down. It costs no
+ * message: what asks for it may be refused until the index is made again.
+ */
+export async function flipBitInIndex({
+  world,
+  random,
+  setting,
+  totals,
+}: Simulation): Promise<void> {
+  const directory = `${setting.options.data}/orrery/${random.pick(['moved', 'keys'])}`
+  const names = await world.finish(world.outside.files.list(directory))
+  if (names.length === 0) return
+  const values = await world.finish(world.outside.keyValues.open(directory))
+  const entries = await world.finish(values.range(Buffer.from([0]), Buffer.from([2]), 1_000))
+  if (entries.length > 0) {
+    const { key, value } = random.pick(entries)
+    const place = random.below(value.length)
+    value[place] = (value[place] ?? 0) ^ (1 << random.below(8))
+    await world.finish(values.write([{ key, value }], true))
+    totals.add('flip in an index')
+  }
+  await world.finish(values.close())
+}
+
 async function damagedId(
   simulation: Simulation,
   { path, position, bit }: FlippedBit,

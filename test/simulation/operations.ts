@@ -85,6 +85,7 @@ const operations: readonly Operation[] = [
   { name: 'disk full', weight: 0.8, run: fillDisk },
   { name: 'disk freed', weight: 1.5, run: freeDisk },
   { name: 'failing calls', weight: 0.7, run: failCalls },
+  { name: 'damaged index', weight: 0.5, run: damageIndex },
   { name: 'slow calls', weight: 0.7, run: slowCalls },
   { name: 'healed', weight: 1, run: sim => sim.heal() },
 ]
@@ -390,6 +391,16 @@ function failCalls(sim: Simulation): void {
     call: random.pick(FAILING),
     ...(random.chance(0.5) ? {} : { path: random.pick([/commitlog/, /ladder|parked/, /config/]) }),
     error: 'STORE_FAILED',
+    count: 1 + random.below(2),
+  })
+}
+
+/** What a database says of itself in the middle of things. */
+function damageIndex({ random, world }: Simulation): void {
+  world.faults.failNext({
+    call: random.pick(['keyValueRead', 'keyValueRead', 'keyValueWrite']),
+    path: random.pick([/moved/, /keys/]),
+    error: 'STORE_DAMAGED',
     count: 1 + random.below(2),
   })
 }

@@ -3,7 +3,7 @@ import { SeededRandom, SimulatedWorld } from '../../src/core/platform/simulated/
 import type { TopicSettings } from '../../src/engine/broker/index.ts'
 import { BrokerProcess } from './broker-process.ts'
 import { checkBounds, checkRound } from './checks.ts'
-import { flipBit } from './damage.ts'
+import { flipBit, flipBitInIndex } from './damage.ts'
 import { KeyRequests } from './key-requests.ts'
 import { Ledger } from './ledger.ts'
 import { type Bug, type Setting, settingOf } from './setting.ts'
@@ -185,6 +185,7 @@ export class Simulation {
     if (this.random.chance(0.7)) this.heal()
     if (this.random.chance(0.15)) this.#stayDown()
     if (this.setting.flipsBits && this.random.chance(0.4)) await flipBit(this)
+    if (this.setting.flipsBits && this.random.chance(0.2)) await flipBitInIndex(this)
     for (let tries = 1; ; tries++) {
       if (tries > START_COUNT_MAX) throw new Violation(0, 'the broker does not start any more')
       const isWhole = tries > 3 || this.random.chance(0.7)
