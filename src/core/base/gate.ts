@@ -23,7 +23,7 @@ export class Gate {
   #taken = 0
   #waiting: Waiting[] = []
 
-  constructor(room: number, line = ENDLESS) {
+  constructor(room: number, line: Line = ENDLESS) {
     this.#room = room
     this.#line = line
   }
