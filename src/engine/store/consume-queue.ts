@@ -283,7 +283,7 @@ export class ConsumeQueue {
     for (let next = from + 1; next < end; next++) {
       const unit = units.at(next - from)
       const place = unit.commitLogOffset(0)
-      const isNamed = isBelow(unit, known.commitLogEnd) && unit.size(0) !== PADDING_SIZE
+      const isNamed = isBelow(unit, known.commitLogEnd) && !unit.isPadding(0)
       if (!isNamed) continue
       const record = await this.#recordOf(unit, next, known)
       if (record === 'other' || (record === 'damaged' && place < placeMin)) continue
@@ -311,14 +311,14 @@ export class ConsumeQueue {
     const count = await this.#partition(first, limit, unit => unit.size(0) > 0)
     if (count === first) return 0
     const last = await this.#readUnitsFromFile(count - 1, 1)
-    return last.size(0) === PADDING_SIZE ? 0 : last.commitLogOffset(0) + last.size(0)
+    return last.isPadding(0) ? 0 : last.commitLogOffset(0) + last.size(0)
   }
 
   /** Takes note that the log now begins at `commitLogMin`, and gives back what that frees. */
   async trim(commitLogMin: number): Promise<void> {
     const isGone = (unit: UnitBlock): boolean => {
       const place = unit.commitLogOffset(0)
-      return place < commitLogMin || (place === 0 && unit.size(0) === PADDING_SIZE)
+      return place < commitLogMin || (place === 0 && unit.isPadding(0))
     }
     let min = Math.max(this.#minOffset, this.#segments.firstOffset / UNIT_BYTES)
     for (let next: number | undefined = min; next !== undefined;) {
@@ -360,7 +360,7 @@ export class ConsumeQueue {
   async #isUnitTrue(offset: number, known: KnownLog): Promise<boolean> {
     const unit = await this.#readUnitsFromFile(offset, 1)
     if (!isBelow(unit, known.commitLogEnd)) return false
-    if (unit.size(0) === PADDING_SIZE) return true
+    if (unit.isPadding(0)) return true
     const place = unit.commitLogOffset(0)
     const record = await this.#recordOf(unit, offset, known)
     if (record !== 'damaged') return record === 'own'
@@ -374,7 +374,7 @@ export class ConsumeQueue {
     const before = await this.#readUnitsFromFile(offset - 1, 1)
     const place = before.commitLogOffset(0)
     // Padding has the place of the message that follows it.
-    return before.size(0) === PADDING_SIZE ? place : place + 1
+    return before.isPadding(0) ? place : place + 1
   }
 
   async #readUnitsFromFile(offset: number, count: number): Promise<UnitBlock> {
@@ -479,6 +479,11 @@ export class UnitBlock {
 
   size(index: number): number {
     return readInt32(this.#bytes, index * UNIT_BYTES + AT_SIZE)
+  }
+
+  /** It stands for a number whose message is missing; its place and tags code say nothing. */
+  isPadding(index: number): boolean {
+    return this.size(index) === PADDING_SIZE
   }
 
   tagsCode(index: number): number {

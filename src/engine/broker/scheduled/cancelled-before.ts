@@ -54,6 +54,7 @@ async function isCovered(store: LogTrace['store'], { at, record }: Message): Pro
   const last = Math.max(queue.minOffset, queue.maxOffset - ORDERS_MAX)
   const units = await queue.readUnits(last, queue.maxOffset - last)
   for (let index = units.count - 1; index >= 0; index--) {
+    if (units.isPadding(index)) continue
     const offset = units.commitLogOffset(index)
     if (offset < at.timerId) return false
     const change = await store.readRecord(offset)
@@ -96,6 +97,7 @@ async function isNamedIn(
     const from = Math.max(last, end - READ_COUNT)
     const units = await queue.readUnits(from, end - from)
     for (let index = units.count - 1; index >= 0; index--) {
+      if (units.isPadding(index)) continue
       if (units.commitLogOffset(index) < timerId) return false
       if (units.tagsCode(index) === timerId) return true
     }
