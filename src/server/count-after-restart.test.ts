@@ -1,24 +1,9 @@
 import { expect, test } from 'vitest'
-import { type BrokerClient, connectRemoting, ScheduledMessagesClient } from '../client/index.ts'
-import { loadOptions } from '../core/config/index.ts'
 import { SimulatedWorld } from '../core/platform/simulated/index.ts'
-import { startServer } from './start-server.ts'
+import { served } from './testing/served.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
-
-interface Scene {
-  readonly client: BrokerClient
-  readonly scheduled: ScheduledMessagesClient
-}
-
-async function served(world: SimulatedWorld): Promise<Scene> {
-  const { options } = loadOptions({ flags: { data: '/data' } })
-  await world.finish(startServer(options, world.platform))
-  const nameserver = '127.0.0.1:9876'
-  const client = await world.finish(connectRemoting({ platform: world.outside, nameserver }))
-  return { client, scheduled: new ScheduledMessagesClient(client) }
-}
 
 test('what was delivered before the clock went back and the broker died is not counted', async () => {
   const world = new SimulatedWorld({ seed: 1 })

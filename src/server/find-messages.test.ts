@@ -1,29 +1,17 @@
 import { expect, test } from 'vitest'
-import { type BrokerClient, connectRemoting } from '../client/index.ts'
-import { loadOptions } from '../core/config/index.ts'
 import { SimulatedWorld } from '../core/platform/simulated/index.ts'
-import { startServer } from './start-server.ts'
-
-async function served(
-  world: SimulatedWorld,
-  flags: Readonly<Record<string, string>> = {},
-): Promise<BrokerClient> {
-  const { options } = loadOptions({ flags: { data: '/data', ...flags } })
-  await world.finish(startServer(options, world.platform))
-  const nameserver = '127.0.0.1:9876'
-  return world.finish(connectRemoting({ platform: world.outside, nameserver }))
-}
+import { served } from './testing/served.ts'
 
 const MESSAGE = { topic: 'orders', body: 'hello', keys: ['order-7', 'vip'] }
 
 test('a message is found by what its receipt says and by its keys, also after a power cut', async () => {
   const world = new SimulatedWorld({ seed: 1 })
-  const sender = await served(world)
+  const { client: sender } = await served(world)
   const receipt = await world.finish(sender.send(MESSAGE))
   await world.finish(sender.send({ ...MESSAGE, keys: ['vip'] }))
   for (const isAfterCrash of [false, true]) {
     if (isAfterCrash) world.crash()
-    const client = isAfterCrash ? await served(world) : sender
+    const client = isAfterCrash ? (await served(world)).client : sender
     const byUnique = await world.finish(client.findByUniqueKey({ topic: 'orders', ...receipt }))
     expect(byUnique.map(({ messageId }) => messageId)).toEqual([receipt.messageId])
     expect(byUnique[0]).toMatchObject({ topic: 'orders', deliverTimeMs: undefined })
@@ -41,7 +29,7 @@ test('a message is found by what its receipt says and by its keys, also after a 
 
 test('a message that waits is found with its time, and after that as delivered', async () => {
   const world = new SimulatedWorld({ seed: 1 })
-  const client = await served(world)
+  const { client } = await served(world)
   const receipt = await world.finish(client.send({ ...MESSAGE, delayMs: 60_000 }))
   const [waiting] = await world.finish(client.findByUniqueKey({ topic: 'orders', ...receipt }))
   expect(waiting).toMatchObject({ topic: 'orders', messageId: receipt.messageId })
@@ -59,7 +47,7 @@ test('a message that waits is found with its time, and after that as delivered',
 
 test('with messageIndexEnable off messages are sent and a search is refused', async () => {
   const world = new SimulatedWorld({ seed: 1 })
-  const client = await served(world, { messageIndexEnable: 'off' })
+  const { client } = await served(world, { messageIndexEnable: 'off' })
   const receipt = await world.finish(client.send(MESSAGE))
   const search = client.findByUniqueKey({ topic: 'orders', ...receipt })
   await expect(world.finish(search)).rejects.toThrow('messageIndexEnable')

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { type BrokerClient, connectRemoting, PullConsumer } from '../client/index.ts'
-import { loadOptions } from '../core/config/index.ts'
+import { type BrokerClient, PullConsumer } from '../client/index.ts'
 import { SimulatedWorld } from '../core/platform/simulated/index.ts'
 import { PROPERTY } from '../model/message/index.ts'
 import { REQUEST_CODE } from '../model/wire/index.ts'
-import { startServer } from './start-server.ts'
+import { served, type Served } from './testing/served.ts'
 
 const TOPIC = 'orders'
 const SECOND_MS = 1_000
@@ -14,24 +13,17 @@ const DAY_MS = 24 * HOUR_MS
 /** A broker and a client of it on a simulated network. */
 class Scene {
   readonly world: SimulatedWorld
-  #server: Awaited<ReturnType<typeof startServer>>
+  #server: Served['server']
   client: BrokerClient
 
-  private constructor(
-    world: SimulatedWorld,
-    server: Awaited<ReturnType<typeof startServer>>,
-    client: BrokerClient,
-  ) {
+  private constructor(world: SimulatedWorld, server: Served['server'], client: BrokerClient) {
     this.world = world
     this.#server = server
     this.client = client
   }
 
   static async begin(world = new SimulatedWorld({ seed: 3 })): Promise<Scene> {
-    const { options } = loadOptions({ flags: { data: '/data' } })
-    const server = await world.finish(startServer(options, world.platform))
-    const nameserver = '127.0.0.1:9876'
-    const client = await world.finish(connectRemoting({ platform: world.outside, nameserver }))
+    const { server, client } = await served(world)
     return new Scene(world, server, client)
   }
 

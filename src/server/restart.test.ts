@@ -1,26 +1,14 @@
 import { expect, test } from 'vitest'
-import { type BrokerClient, connectRemoting, PullConsumer } from '../client/index.ts'
-import { loadOptions } from '../core/config/index.ts'
+import { PullConsumer } from '../client/index.ts'
 import { SimulatedWorld } from '../core/platform/simulated/index.ts'
-import { startServer } from './start-server.ts'
+import { served, type Served } from './testing/served.ts'
 
-interface Scene {
-  readonly world: SimulatedWorld
-  readonly client: BrokerClient
-}
-
-async function served(world: SimulatedWorld): Promise<Scene> {
-  const { options } = loadOptions({ flags: { data: '/data', diskFreeBytesMin: '0' } })
-  await world.finish(startServer(options, world.platform))
-  const nameserver = '127.0.0.1:9876'
-  const client = await world.finish(connectRemoting({ platform: world.outside, nameserver }))
-  return { world, client }
-}
+const ROOMY = { diskFreeBytesMin: '0' }
 
 /** A folder with a message that waits and one that a group has consumed. */
 async function usedFolder(): Promise<SimulatedWorld> {
   const world = new SimulatedWorld({ seed: 1 })
-  const { client } = await served(world)
+  const { client } = await served(world, ROOMY)
   await world.finish(client.send({ topic: 'orders', body: 'plain' }))
   await world.finish(client.send({ topic: 'orders', body: 'waits', delayMs: 60_000 }))
   await pulled({ world, client })
@@ -29,7 +17,7 @@ async function usedFolder(): Promise<SimulatedWorld> {
   return world
 }
 
-async function pulled({ world, client }: Scene): Promise<string[]> {
+async function pulled({ world, client }: Pick<Served, 'world' | 'client'>): Promise<string[]> {
   const bodies: string[] = []
   const consumer = new PullConsumer(client, 'billing')
   for (const queue of await world.finish(consumer.queues('orders'))) {
@@ -48,7 +36,7 @@ async function empty(world: SimulatedWorld, path: string): Promise<void> {
 test('a broker starts on a full disk, says what could not be written, and goes on with room', async () => {
   const world = await usedFolder()
   world.disk.capacityBytes = world.disk.usedBytes()
-  const scene = await served(world)
+  const scene = await served(world, ROOMY)
   const warnings = world.logLines.filter(({ level }) => level === 'warn')
   expect(warnings.map(({ fields }) => fields['path'])).toContain('/data/config/topics.json')
   world.disk.capacityBytes = Number.POSITIVE_INFINITY
@@ -67,7 +55,7 @@ test.each([
   const path = `/data/config/${name}`
   if (found === 'missing') await world.finish(world.outside.files.remove(path))
   else await empty(world, path)
-  const scene = await served(world)
+  const scene = await served(world, ROOMY)
   const lines = world.logLines.filter(({ fields }) => fields['found'] !== undefined)
   expect(lines).toMatchObject([{ level: 'warn', fields: { path, found } }])
   await world.runFor(65_000)
@@ -76,6 +64,6 @@ test.each([
 
 test('a new folder is told nothing of missing files', async () => {
   const world = new SimulatedWorld({ seed: 1 })
-  await served(world)
+  await served(world, ROOMY)
   expect(world.logLines.filter(({ level }) => level !== 'info')).toEqual([])
 })

@@ -1,48 +1,24 @@
 import { describe, expect, test } from 'vitest'
-import {
-  type BrokerClient,
-  connectRemoting,
-  PullConsumer,
-  ScheduledMessagesClient,
-} from '../client/index.ts'
-import { loadOptions } from '../core/config/index.ts'
-import { SimulatedWorld } from '../core/platform/simulated/index.ts'
+import { PullConsumer } from '../client/index.ts'
 import { timerFiles } from '../engine/timer/testing.ts'
 import type { ScheduleFilter } from '../model/schedule/index.ts'
 import { REQUEST_CODE } from '../model/wire/index.ts'
-import { startServer } from './start-server.ts'
+import { served, type Served } from './testing/served.ts'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 const CANCEL = { kind: 'cancel' } as const
 
-interface Scene {
-  readonly world: SimulatedWorld
-  readonly client: BrokerClient
-  readonly scheduled: ScheduledMessagesClient
-}
-
-async function served(
-  world = new SimulatedWorld({ seed: 1 }),
-  flags: Readonly<Record<string, string>> = {},
-): Promise<Scene> {
-  const { options } = loadOptions({ flags: { data: '/data', ...flags } })
-  await world.finish(startServer(options, world.platform))
-  const nameserver = '127.0.0.1:9876'
-  const client = await world.finish(connectRemoting({ platform: world.outside, nameserver }))
-  return { world, client, scheduled: new ScheduledMessagesClient(client) }
-}
-
 /** Messages whose bodies are their delays in seconds. */
-async function sendAll(scene: Scene, topic: string, delaysMs: readonly number[]): Promise<void> {
+async function sendAll(scene: Served, topic: string, delaysMs: readonly number[]): Promise<void> {
   const { world, client } = scene
   for (const delayMs of delaysMs) {
     await world.finish(client.send({ topic, delayMs, body: String(delayMs / SECOND_MS) }))
   }
 }
 
-async function pulled({ world, client }: Scene, topic: string): Promise<string[]> {
+async function pulled({ world, client }: Served, topic: string): Promise<string[]> {
   const bodies: string[] = []
   const consumer = new PullConsumer(client, 'billing')
   for (const queue of await world.finish(consumer.queues(topic))) {
@@ -52,7 +28,7 @@ async function pulled({ world, client }: Scene, topic: string): Promise<string[]
   return bodies.toSorted((a, b) => Number(a) - Number(b))
 }
 
-function count({ world, scheduled }: Scene, filter: ScheduleFilter = {}): Promise<number> {
+function count({ world, scheduled }: Served, filter: ScheduleFilter = {}): Promise<number> {
   return world.finish(scheduled.count(filter))
 }
 
@@ -168,16 +144,16 @@ describe('a cancel by filter', () => {
   })
 })
 
-async function sent({ world, client }: Scene, delayMs: number): Promise<string> {
+async function sent({ world, client }: Served, delayMs: number): Promise<string> {
   const receipt = await world.finish(client.send({ topic: 'orders', delayMs, body: 'x' }))
   return receipt.recallHandle ?? ''
 }
 
-function answerOf({ world, client }: Scene, recallHandle: string): Promise<string> {
+function answerOf({ world, client }: Served, recallHandle: string): Promise<string> {
   return world.finish(client.recall({ topic: 'orders', recallHandle }))
 }
 
-async function setPerm({ world, client }: Scene, perm: string): Promise<void> {
+async function setPerm({ world, client }: Served, perm: string): Promise<void> {
   const [queue] = await world.finish(client.readableQueues('orders'))
   const extFields = { topic: 'orders', readQueueNums: '4', writeQueueNums: '4', perm }
   const code = REQUEST_CODE.UPDATE_AND_CREATE_TOPIC

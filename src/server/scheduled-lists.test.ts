@@ -1,35 +1,20 @@
 import { expect, test } from 'vitest'
-import {
-  type BrokerClient,
-  connectRemoting,
-  PullConsumer,
-  ScheduledMessagesClient,
-} from '../client/index.ts'
-import { loadOptions } from '../core/config/index.ts'
-import { SimulatedWorld } from '../core/platform/simulated/index.ts'
+import { PullConsumer } from '../client/index.ts'
 import type { Message } from '../model/message/index.ts'
 import type { ScheduledMessage, ScheduleFilter } from '../model/schedule/index.ts'
 import { REQUEST_CODE } from '../model/wire/index.ts'
-import { startServer } from './start-server.ts'
+import { served, type Served } from './testing/served.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-interface Scene {
-  readonly world: SimulatedWorld
-  readonly client: BrokerClient
-  readonly reader: ScheduledMessagesClient
+interface Scene extends Served {
   readonly startMs: number
 }
 
-async function served(): Promise<Scene> {
-  const world = new SimulatedWorld({ seed: 1 })
-  const { options } = loadOptions({ flags: { data: '/data' } })
-  await world.finish(startServer(options, world.platform))
-  const nameserver = '127.0.0.1:9876'
-  const client = await world.finish(connectRemoting({ platform: world.outside, nameserver }))
-  const startMs = world.platform.clock.timeMs()
-  return { world, client, reader: new ScheduledMessagesClient(client), startMs }
+async function begun(): Promise<Scene> {
+  const scene = await served()
+  return { ...scene, startMs: scene.world.platform.clock.timeMs() }
 }
 
 async function send(
@@ -45,7 +30,7 @@ async function all(scene: Scene, filter: ScheduleFilter, limit = 100): Promise<S
   const found: ScheduledMessage[] = []
   let cursor: string | undefined
   do {
-    const page = await scene.world.finish(scene.reader.list(filter, { limit, cursor }))
+    const page = await scene.world.finish(scene.scheduled.list(filter, { limit, cursor }))
     found.push(...page.messages)
     cursor = page.nextCursor
   } while (cursor !== undefined)
@@ -53,7 +38,7 @@ async function all(scene: Scene, filter: ScheduleFilter, limit = 100): Promise<S
 }
 
 test('what waits is listed by deliver time, page by page, with the id of its send', async () => {
-  const scene = await served()
+  const scene = await begun()
   const ids = new Map<number, string>()
   for (const delayMs of [3 * HOUR_MS, 2_000, 90 * 24 * HOUR_MS, 2 * HOUR_MS, 15_000]) {
     ids.set(delayMs, await send(scene, { topic: 'orders', delayMs, body: 'x', keys: ['k'] }))
@@ -70,7 +55,7 @@ test('what waits is listed by deliver time, page by page, with the id of its sen
 })
 
 test('filters are joined by and; a count counts what a list has', async () => {
-  const scene = await served()
+  const scene = await begun()
   await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'a', keys: ['order-1'], tag: 'red' })
   await send(scene, { topic: 'orders', delayMs: 3 * HOUR_MS, body: 'b', keys: ['order-2', 'x'] })
   await send(scene, { topic: 'mails', delayMs: HOUR_MS, body: 'c', keys: ['order-1'] })
@@ -90,7 +75,7 @@ test('filters are joined by and; a count counts what a list has', async () => {
   ]
   for (const [filter, count] of cases) {
     expect({ filter, count: (await all(scene, filter)).length }).toEqual({ filter, count })
-    expect(await scene.world.finish(scene.reader.count(filter))).toBe(count)
+    expect(await scene.world.finish(scene.scheduled.count(filter))).toBe(count)
   }
 })
 
@@ -103,15 +88,15 @@ async function setWritable({ world, client }: Scene, topic: string, to: boolean)
 }
 
 test('what its topic refuses is listed and counted as parked until the topic takes it', async () => {
-  const scene = await served()
-  const { world, client, reader } = scene
+  const scene = await begun()
+  const { world, client, scheduled } = scene
   const due = await send(scene, { topic: 'orders', delayMs: 2_000, body: 'due' })
   const later = await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'later' })
   await world.finish(client.send({ topic: 'orders', level: 2, body: 'of a level' }))
   await send(scene, { topic: 'mails', delayMs: 2_000, body: 'taken' })
   const counted = async (filter: ScheduleFilter): Promise<number> => {
     const found = await all(scene, filter)
-    expect(await world.finish(reader.count(filter))).toBe(found.length)
+    expect(await world.finish(scheduled.count(filter))).toBe(found.length)
     expect(found.every(({ state }) => state === (filter.state ?? state))).toBe(true)
     return found.length
   }
@@ -123,8 +108,8 @@ test('what its topic refuses is listed and counted as parked until the topic tak
     { id: due, topic: 'orders', state: 'parked' },
     { id: undefined, topic: 'orders', state: 'parked' },
   ])
-  const scheduled = await all(scene, { state: 'scheduled' })
-  expect(scheduled.map(({ id, state }) => ({ id, state }))).toEqual([
+  const waiting = await all(scene, { state: 'scheduled' })
+  expect(waiting.map(({ id, state }) => ({ id, state }))).toEqual([
     { id: later, state: 'scheduled' },
   ])
   expect(await counted({ state: 'parked' })).toBe(2)
@@ -132,7 +117,7 @@ test('what its topic refuses is listed and counted as parked until the topic tak
   expect(await counted({ topic: 'mails', state: 'parked' })).toBe(0)
   expect(await counted({ state: 'parked', fromMs: world.platform.clock.timeMs() })).toBe(0)
   expect(await counted({})).toBe(3)
-  const whole = await world.finish(reader.find({ id: due }))
+  const whole = await world.finish(scheduled.find({ id: due }))
   expect(whole).toMatchObject({ id: due, state: 'parked' })
   await setWritable(scene, 'orders', true)
   await world.runFor(10_000)
@@ -141,22 +126,22 @@ test('what its topic refuses is listed and counted as parked until the topic tak
 })
 
 test('a forecast has how many are due in each step, and their sum is the count', async () => {
-  const scene = await served()
+  const scene = await begun()
   const fromMs = scene.startMs - (scene.startMs % HOUR_MS)
   for (const hours of [1, 1, 2, 5, 5, 5, 30]) {
     await send(scene, { topic: 'orders', delayMs: hours * HOUR_MS, body: 'x' })
   }
   const steps = { fromMs, toMs: fromMs + 48 * HOUR_MS, stepMs: HOUR_MS }
-  const { counts, estimatedCount } = await scene.world.finish(scene.reader.forecast({}, steps))
+  const { counts, estimatedCount } = await scene.world.finish(scene.scheduled.forecast({}, steps))
   expect(counts).toHaveLength(48)
   expect(counts.filter(count => count > 0)).toEqual([2, 1, 3, 1])
   expect(estimatedCount).toBe(0)
-  const other = await scene.world.finish(scene.reader.forecast({ topic: 'mails' }, steps))
+  const other = await scene.world.finish(scene.scheduled.forecast({ topic: 'mails' }, steps))
   expect(other.counts.every(count => count === 0)).toBe(true)
 })
 
 test('a moved message is listed once, under its new time and its old id', async () => {
-  const scene = await served()
+  const scene = await begun()
   const id = await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'x' })
   await scene.world.finish(scene.client.move({ id }, { delayMs: 5 * HOUR_MS }))
   const listed = await all(scene, {})
@@ -165,13 +150,13 @@ test('a moved message is listed once, under its new time and its old id', async 
 })
 
 test('one message is shown with body and properties until it does not wait any more', async () => {
-  const scene = await served()
+  const scene = await begun()
   const id = await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'content', tag: 'red' })
-  const shown = await scene.world.finish(scene.reader.find({ id }))
+  const shown = await scene.world.finish(scene.scheduled.find({ id }))
   expect(shown?.body.toString()).toBe('content')
   expect(shown?.properties.get('TAGS')).toBe('red')
   await scene.world.finish(scene.client.recall({ topic: 'orders', recallHandle: id }))
-  expect(await scene.world.finish(scene.reader.find({ id }))).toBeUndefined()
+  expect(await scene.world.finish(scene.scheduled.find({ id }))).toBeUndefined()
   expect(await all(scene, {})).toEqual([])
 })
 
@@ -199,15 +184,15 @@ test.each([
 ])(
   'a message that was %s is shown with the properties that its consumers see',
   async (_name, more, moveCount, isReplacing) => {
-    const scene = await served()
-    const { world, client, reader } = scene
+    const scene = await begun()
+    const { world, client, scheduled } = scene
     const message = { topic: 'orders', body: 'content', keys: ['a'], delayMs: HOUR_MS, ...more }
     if (isReplacing) await world.finish(client.send(message))
     const { recallHandle: id = '' } = await world.finish(client.send(message))
     for (let moves = 0; moves < moveCount; moves++) {
       await world.finish(client.move({ id }, { delayMs: 2 * MINUTE_MS }))
     }
-    const shown = await world.finish(reader.find({ id }))
+    const shown = await world.finish(scheduled.find({ id }))
     await world.runFor(moveCount > 0 ? 3 * MINUTE_MS : 61 * MINUTE_MS)
     const { properties } = await delivered(scene, 'orders')
     expect(Object.fromEntries(shown?.properties ?? [])).toEqual(Object.fromEntries(properties))
@@ -217,7 +202,7 @@ test.each([
 )
 
 test('a message that was moved, delivered and sent back shows nothing of the move', async () => {
-  const scene = await served()
+  const scene = await begun()
   const { world, client } = scene
   const id = await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'x' })
   await world.finish(client.move({ id }, { delayMs: 0 }))
@@ -243,44 +228,44 @@ test.each([
   ['an empty beginning of a key', { keyPrefix: '' }, { limit: 1, cursor: undefined }],
   ['times in the wrong order', { fromMs: 5, toMs: 5 }, { limit: 1, cursor: undefined }],
 ])('%s is refused', async (_name, filter, page) => {
-  const scene = await served()
-  await expect(scene.world.finish(scene.reader.list(filter, page))).rejects.toMatchObject({
+  const scene = await begun()
+  await expect(scene.world.finish(scene.scheduled.list(filter, page))).rejects.toMatchObject({
     code: 'PARAMETER_INVALID',
   })
 })
 
 test('a filter with texts as long as they may be is taken', async () => {
-  const scene = await served()
+  const scene = await begun()
   const key = 'k'.repeat(255)
   await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'a', keys: [key], tag: key })
   expect(await all(scene, { key, tag: key, keyPrefix: key })).toHaveLength(1)
 })
 
 test('a forecast of too many steps is refused', async () => {
-  const scene = await served()
+  const scene = await begun()
   const steps = { fromMs: scene.startMs, toMs: scene.startMs + HOUR_MS, stepMs: 1 }
-  await expect(scene.world.finish(scene.reader.forecast({}, steps))).rejects.toMatchObject({
+  await expect(scene.world.finish(scene.scheduled.forecast({}, steps))).rejects.toMatchObject({
     code: 'PARAMETER_INVALID',
   })
 })
 
 test('a page of messages with long keys ends early, and the next one goes on', async () => {
-  const scene = await served()
+  const scene = await begun()
   const key = 'k'.repeat(30_000)
   for (let index = 0; index < 200; index++) {
     await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'x', keys: [key] })
   }
-  const page = scene.reader.list({}, { limit: 1_000, cursor: undefined })
+  const page = scene.scheduled.list({}, { limit: 1_000, cursor: undefined })
   expect((await scene.world.finish(page)).messages.length).toBeLessThan(150)
   expect(await all(scene, {}, 1_000)).toHaveLength(200)
 })
 
 test('beyond as many lists and counts at once as there may be, others are told to come back', async () => {
-  const scene = await served()
+  const scene = await begun()
   await send(scene, { topic: 'orders', delayMs: HOUR_MS, body: 'x' })
   const asking = Array.from({ length: 40 }, (_, index) => {
-    if (index % 2 === 0) return scene.reader.count({ topic: 'orders' })
-    return scene.reader.list({ topic: 'orders' }, { limit: 1, cursor: undefined })
+    if (index % 2 === 0) return scene.scheduled.count({ topic: 'orders' })
+    return scene.scheduled.list({ topic: 'orders' }, { limit: 1, cursor: undefined })
   })
   const answers = await scene.world.finish(Promise.allSettled(asking))
   const refused = answers.filter(({ status }) => status === 'rejected')
@@ -288,5 +273,5 @@ test('beyond as many lists and counts at once as there may be, others are told t
   for (const refusal of refused) {
     expect(refusal).toMatchObject({ reason: { code: 'STORE_BUSY' } })
   }
-  expect(await scene.world.finish(scene.reader.count({ topic: 'orders' }))).toBe(1)
+  expect(await scene.world.finish(scene.scheduled.count({ topic: 'orders' }))).toBe(1)
 })

@@ -1,35 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { type BrokerClient, connectRemoting, PullConsumer } from '../client/index.ts'
-import { loadOptions } from '../core/config/index.ts'
-import { SimulatedWorld } from '../core/platform/simulated/index.ts'
+import { PullConsumer } from '../client/index.ts'
 import { decodeRecallHandle, encodeRecallHandle } from '../model/message/index.ts'
 import { REQUEST_CODE } from '../model/wire/index.ts'
-import { startServer } from './start-server.ts'
+import { served, type Served } from './testing/served.ts'
 
-interface Scene {
-  readonly world: SimulatedWorld
-  readonly client: BrokerClient
-}
-
-async function served(
-  world = new SimulatedWorld({ seed: 1 }),
-  flags: Readonly<Record<string, string>> = {},
-): Promise<Scene> {
-  const { options } = loadOptions({ flags: { data: '/data', ...flags } })
-  await world.finish(startServer(options, world.platform))
-  const nameserver = '127.0.0.1:9876'
-  const client = await world.finish(connectRemoting({ platform: world.outside, nameserver }))
-  return { world, client }
-}
-
-async function sent({ world, client }: Scene, delayMs: number, key: string): Promise<string> {
+async function sent({ world, client }: Served, delayMs: number, key: string): Promise<string> {
   const message = { topic: 'orders', body: key, keys: [key], delayMs }
   const receipt = await world.finish(client.send(message))
   return receipt.recallHandle ?? ''
 }
 
 /** Bodies of all messages of the topic that can be pulled. */
-async function pulled({ world, client }: Scene): Promise<string[]> {
+async function pulled({ world, client }: Served): Promise<string[]> {
   const bodies: string[] = []
   const consumer = new PullConsumer(client, 'billing')
   for (const queue of await world.finish(consumer.queues('orders'))) {

@@ -300,8 +300,8 @@ export class BrokerError extends Error {
 }
 
 /**
- * What was caught, where an operating error is to be lived with and tried again. Anything else is
- * a mistake of ours, and is thrown on.
+ * What was caught, where an operating error is dealt with. Anything else is a mistake of ours, and
+ * is thrown on.
  */
 export function operatingError(caught: unknown): BrokerError {
   if (caught instanceof BrokerError) return caught

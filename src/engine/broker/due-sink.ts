@@ -1,4 +1,4 @@
-import { BrokerError } from '../../core/base/index.ts'
+import { BrokerError, operatingError } from '../../core/base/index.ts'
 import type { Clock, Log, Timers } from '../../core/platform/index.ts'
 import {
   appendProperty,
@@ -196,7 +196,7 @@ function realQueueId(text: string | undefined, topic: Topic): number {
 
 /** A message that cannot become a record is refused; everything else is the log's, and passes. */
 function outcomeOf(error: unknown): DueOutcome {
-  if (!(error instanceof BrokerError)) throw error
-  const isRefusal = error.code === 'MESSAGE_TOO_LARGE' || error.code === 'PROPERTIES_TOO_LARGE'
+  const { code } = operatingError(error)
+  const isRefusal = code === 'MESSAGE_TOO_LARGE' || code === 'PROPERTIES_TOO_LARGE'
   return isRefusal ? 'refused' : 'busy'
 }

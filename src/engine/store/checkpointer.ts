@@ -1,4 +1,4 @@
-import { BrokerError } from '../../core/base/index.ts'
+import { BrokerError, operatingError } from '../../core/base/index.ts'
 import type { Platform, Timer } from '../../core/platform/index.ts'
 import type { CommitLog } from './commit-log.ts'
 import { exportsCrc } from './apache-files.ts'
@@ -129,9 +129,9 @@ export class Checkpointer {
 
   /** Without room the old checkpoint stays good; after any other failure the disk is not trusted. */
   #failed(error: unknown): void {
-    if (!(error instanceof BrokerError)) throw error
-    if (error.code === 'SHUTTING_DOWN') return
-    if (error.code === 'STORE_FULL') {
+    const { code } = operatingError(error)
+    if (code === 'SHUTTING_DOWN') return
+    if (code === 'STORE_FULL') {
       this.#platform.log.error('a checkpoint found no room on the disk; it is tried again', error)
       return
     }

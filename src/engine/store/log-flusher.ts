@@ -1,4 +1,4 @@
-import { BrokerError } from '../../core/base/index.ts'
+import { type BrokerError, operatingError } from '../../core/base/index.ts'
 import type { Platform, Timer } from '../../core/platform/index.ts'
 import type { LogBuffer } from './log-buffer.ts'
 import type { SegmentFiles } from './segment-files.ts'
@@ -159,8 +159,7 @@ export class LogFlusher {
       else await segments.write(views, from)
       flight.isDone = true
     } catch (error) {
-      if (!(error instanceof BrokerError)) throw error
-      this.#flownBadly(error)
+      this.#flownBadly(operatingError(error))
     }
     this.#landed()
   }
@@ -227,9 +226,9 @@ export class LogFlusher {
     try {
       await this.sync()
     } catch (error) {
-      if (!(error instanceof BrokerError)) throw error
+      const failure = operatingError(error)
       this.#isHalted = true
-      this.#parts.fail(error)
+      this.#parts.fail(failure)
       return
     }
     this.#isSyncPlanned = false

@@ -1,4 +1,4 @@
-import { BrokerError } from '../../core/base/index.ts'
+import { operatingError } from '../../core/base/index.ts'
 import type { Files, Log } from '../../core/platform/index.ts'
 import { ConsumeQueue } from './consume-queue.ts'
 import type { TopicApplier } from './topic-applier.ts'
@@ -56,8 +56,8 @@ export class QueueTable {
     try {
       for (const queue of this.all()) if (queue.isTailLong) await queue.writeTail()
     } catch (error) {
-      if (!(error instanceof BrokerError)) throw error
-      log.warn('queue units could not be written yet', { reason: error.message })
+      const reason = operatingError(error).message
+      log.warn('queue units could not be written yet', { reason })
     }
   }
 

@@ -1,4 +1,4 @@
-import { assert, BrokerError } from '../../core/base/index.ts'
+import { assert, BrokerError, operatingError } from '../../core/base/index.ts'
 import type { DirectoryLock, Platform } from '../../core/platform/index.ts'
 import type { RecordDraft } from '../../model/message/index.ts'
 import {
@@ -250,9 +250,8 @@ export class Store {
       })
       await removeAbortFile(this.#platform.files, this.#options.directory)
     } catch (error) {
-      if (!(error instanceof BrokerError)) throw error
       const { log: lines } = this.#platform
-      if (error.code === 'SHUTTING_DOWN') lines.warn(NO_TIME)
+      if (operatingError(error).code === 'SHUTTING_DOWN') lines.warn(NO_TIME)
       else lines.error('stopped without a last checkpoint; the log has it all', error)
     } finally {
       await this.#giveBack()

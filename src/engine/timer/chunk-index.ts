@@ -1,3 +1,4 @@
+import { grown } from './grown.ts'
 import type { IndexMemory } from './index-memory.ts'
 
 const CAPACITY_FIRST = 16
@@ -117,11 +118,8 @@ export class ChunkIndex {
   }
 
   #grow(): void {
-    const firstIds = new Float64Array(this.#count * 2)
-    const positions = new Uint32Array(this.#count * 2)
-    firstIds.set(this.#firstIds)
-    positions.set(this.#positions)
-    this.#firstIds = firstIds
-    this.#positions = positions
+    const capacity = this.#count * 2
+    this.#firstIds = grown(this.#firstIds, new Float64Array(capacity))
+    this.#positions = grown(this.#positions, new Uint32Array(capacity))
   }
 }

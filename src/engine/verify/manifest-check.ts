@@ -1,4 +1,4 @@
-import { BrokerError, crc32 } from '../../core/base/index.ts'
+import { crc32, operatingError } from '../../core/base/index.ts'
 import { type Files, readWholeFile } from '../../core/platform/index.ts'
 import { decodeManifest, hasAbortFile, type Manifest } from '../store/index.ts'
 import type { Findings } from './findings.ts'
@@ -66,8 +66,8 @@ async function readCopy(files: Files, file: string): Promise<Copy> {
     const damage = manifest === undefined ? damageOf(bytes) : undefined
     return { file, bytes, manifest, damage }
   } catch (error) {
-    if (!(error instanceof BrokerError)) throw error
-    const what = `the manifest cannot be read: ${JSON.stringify(error.details)}`
+    const { details } = operatingError(error)
+    const what = `the manifest cannot be read: ${JSON.stringify(details)}`
     return { file, bytes, manifest: undefined, damage: { range: [0, bytes.length], what } }
   }
 }

@@ -1,4 +1,4 @@
-import { BrokerError } from '../../core/base/index.ts'
+import { BrokerError, operatingError } from '../../core/base/index.ts'
 import type { Files, Platform } from '../../core/platform/index.ts'
 import { levelsSectionOf } from '../timer/index.ts'
 import {
@@ -141,8 +141,7 @@ class Verification {
     try {
       return chunksOf(this.#directory, manifest)
     } catch (error) {
-      if (!(error instanceof BrokerError)) throw error
-      this.#damagedSection(error)
+      this.#damagedSection(operatingError(error))
       return []
     }
   }
@@ -151,8 +150,7 @@ class Verification {
     try {
       return levelsSectionOf(manifest?.sections['levels'])?.levelsMs ?? []
     } catch (error) {
-      if (!(error instanceof BrokerError)) throw error
-      this.#damagedSection(error)
+      this.#damagedSection(operatingError(error))
       return []
     }
   }
@@ -161,8 +159,7 @@ class Verification {
     try {
       return indexSectionOf(manifest?.sections['messageIndex'])
     } catch (error) {
-      if (!(error instanceof BrokerError)) throw error
-      this.#damagedSection(error)
+      this.#damagedSection(operatingError(error))
       return undefined
     }
   }

@@ -1,4 +1,9 @@
-import { BrokerError, type ErrorCode, errorSpecs } from '../../../core/base/index.ts'
+import {
+  BrokerError,
+  type ErrorCode,
+  errorSpecs,
+  operatingError,
+} from '../../../core/base/index.ts'
 import { type Log, pause, type Timers } from '../../../core/platform/index.ts'
 import type { ChangeCount } from '../../../model/schedule/index.ts'
 import {
@@ -30,6 +35,13 @@ type ListWaiting = (
   countMax: number,
 ) => Promise<ListStep>
 
+interface BulkShiftsParts {
+  readonly list: ListWaiting
+  readonly store: Pick<ScheduledStore, 'failure'>
+  readonly platform: { readonly timers: Timers; readonly log: Log }
+  readonly shiftOne: ShiftOne
+}
+
 /** One change, and how far it is. */
 interface Shift {
   readonly job: BulkJob
@@ -49,22 +61,12 @@ interface Shift {
  * One whose messages cannot be read now is tried again behind the others.
  */
 export class BulkShifts {
-  readonly #parts: {
-    readonly list: ListWaiting
-    readonly store: Pick<ScheduledStore, 'failure'>
-    readonly platform: { readonly timers: Timers; readonly log: Log }
-    readonly shiftOne: ShiftOne
-  }
+  readonly #parts: BulkShiftsParts
   readonly #line: Shift[] = []
   #running: Promise<void> | undefined
   #isStopped = false
 
-  constructor(parts: {
-    list: ListWaiting
-    store: Pick<ScheduledStore, 'failure'>
-    platform: { timers: Timers; log: Log }
-    shiftOne: ShiftOne
-  }) {
+  constructor(parts: BulkShiftsParts) {
     this.#parts = parts
   }
 
@@ -151,9 +153,10 @@ export class BulkShifts {
 
   /** Throws what ends the shift, until the next start. */
   #codeOf(error: unknown): ErrorCode {
-    if (!(error instanceof BrokerError) || error.code === 'SHUTTING_DOWN') throw error
+    const { code } = operatingError(error)
+    if (code === 'SHUTTING_DOWN') throw error
     this.#checkGoesOn()
-    return error.code
+    return code
   }
 
   async #pause(shift: Shift, code: ErrorCode): Promise<void> {

@@ -9,7 +9,7 @@ import {
   TIMER_KEY_QUEUE,
   TIMER_TOPIC,
 } from '../../../model/message/index.ts'
-import { bulkOrderAt, covers, type TimerRef } from '../../timer/index.ts'
+import { bulkOrderAt, covers, refOf, type TimerRef } from '../../timer/index.ts'
 import type { AcceptSearch } from './own-handle.ts'
 import type { ScheduledStore } from './scheduled-parts.ts'
 
@@ -81,8 +81,8 @@ async function isUndelivered({ store, index }: LogTrace, record: Buffer): Promis
   const times = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }
   const [newest] = await index.search({ topic, key, by: 'uniqueKey', ...times, countMax: 1 })
   if (newest === undefined) return false
-  const first = findProperty(properties, PROPERTY.ORRERY_FIRST)?.split(' ')[0]
-  const acceptOffset = first === undefined ? recordCommitLogOffset(record, 0) : Number(first)
+  const first = findProperty(properties, PROPERTY.ORRERY_FIRST)
+  const acceptOffset = first === undefined ? recordCommitLogOffset(record, 0) : refOf(first).timerId
   return recordCommitLogOffset(newest, 0) === acceptOffset
 }
 

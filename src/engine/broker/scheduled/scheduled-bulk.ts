@@ -1,4 +1,4 @@
-import { BrokerError } from '../../../core/base/index.ts'
+import { BrokerError, operatingError } from '../../../core/base/index.ts'
 import type { Clock, Log, Timers } from '../../../core/platform/index.ts'
 import { TIMER_BULK_QUEUE, TIMER_TOPIC } from '../../../model/message/index.ts'
 import type {
@@ -117,5 +117,5 @@ export class ScheduledBulk {
 }
 
 function ignoreStop(error: unknown): void {
-  if (!(error instanceof BrokerError)) throw error
+  operatingError(error)
 }

@@ -1,3 +1,4 @@
+import { grown } from '../grown.ts'
 import type { LoadedPart } from '../chunk.ts'
 
 const CAPACITY_FIRST = 1024
@@ -110,11 +111,7 @@ export class FiredAhead {
 
   #grow(): void {
     const capacity = this.#timerIds.length * 2
-    const deliverTimesMs = new Float64Array(capacity)
-    const timerIds = new Float64Array(capacity)
-    deliverTimesMs.set(this.#deliverTimesMs)
-    timerIds.set(this.#timerIds)
-    this.#deliverTimesMs = deliverTimesMs
-    this.#timerIds = timerIds
+    this.#deliverTimesMs = grown(this.#deliverTimesMs, new Float64Array(capacity))
+    this.#timerIds = grown(this.#timerIds, new Float64Array(capacity))
   }
 }

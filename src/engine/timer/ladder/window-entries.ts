@@ -1,3 +1,4 @@
+import { grown } from '../grown.ts'
 import type { Removal } from '../timer-record.ts'
 import { LANE_COUNT } from './lane.ts'
 import { SlotIndex } from './slot-index.ts'
@@ -202,12 +203,4 @@ export class WindowEntries {
     this.#nexts = grown(this.#nexts, new Int32Array(capacity))
     this.#capacity = capacity
   }
-}
-
-function grown<Column extends Float64Array | Uint32Array | Uint16Array | Int32Array>(
-  from: Column,
-  to: Column,
-): Column {
-  to.set(from)
-  return to
 }

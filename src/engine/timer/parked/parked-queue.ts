@@ -83,10 +83,7 @@ export class ParkedQueue {
   #append(slot: number): void {
     this.#table.join(this.#last, slot)
     this.#table.join(slot, NONE)
-    if (this.#first === NONE) {
-      this.#first = slot
-      this.#table.join(NONE, slot)
-    }
+    if (this.#first === NONE) this.#first = slot
     this.#last = slot
     this.#count++
   }

@@ -224,11 +224,11 @@ export class ParkedStore implements CheckpointParticipant {
 
   /** The message is done with; does nothing when it does not wait here. */
   remove(timerId: number): void {
-    const place = this.find(timerId)
-    if (place === undefined) return
-    this.#late.delete(timerId)
+    this.lateDone(timerId)
     const slot = this.#table.find(timerId)
-    if (slot !== NONE) this.#queues[slot]?.remove(slot)
+    if (slot === NONE) return
+    const place = this.#table.at(slot)
+    this.#queues[slot]?.remove(slot)
     this.#markGone(place)
   }
 

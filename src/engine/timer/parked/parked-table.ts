@@ -1,3 +1,4 @@
+import { grown } from '../grown.ts'
 import { SlotIndex } from '../ladder/slot-index.ts'
 
 /** Where a parked message lies. */
@@ -108,9 +109,4 @@ export class ParkedTable {
     this.#before = grown(this.#before, new Int32Array(capacity))
     this.#behind = grown(this.#behind, new Int32Array(capacity))
   }
-}
-
-function grown<Column extends { set(from: Column): void }>(from: Column, to: Column): Column {
-  to.set(from)
-  return to
 }

@@ -353,7 +353,7 @@ export class RefIndex<Key> implements CheckpointParticipant {
       const value = await this.#map.get(MARKER_KEY)
       return value === undefined ? 'it has no marker' : writtenToOf(value)
     } catch (error) {
-      if (error instanceof BrokerError && error.code === 'STORE_DAMAGED') return error.message
+      if (hasCode(error, 'STORE_DAMAGED')) return error.message
       throw error
     }
   }
@@ -369,6 +369,6 @@ export class RefIndex<Key> implements CheckpointParticipant {
   }
 }
 
-function hasCode(error: unknown, code: ErrorCode): boolean {
+function hasCode(error: unknown, code: ErrorCode): error is BrokerError {
   return error instanceof BrokerError && error.code === code
 }
