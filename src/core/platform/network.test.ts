@@ -141,6 +141,16 @@ describe.each([
     expect(client.drainCount).toBe(1)
   })
 
+  test('sends what one turn writes at its end, as one', async ({ client, server }) => {
+    const [near, far] = [new Ear(server), new Ear(client)]
+    for (const piece of ['a', 'b', 'c']) server.write(Buffer.from(piece))
+    expect(server.unsentBytes).toBe(3)
+    await far.until(() => far.sizeBytes === 3)
+    expect(Buffer.concat(far.chunks).toString()).toBe('abc')
+    await near.until(() => near.drainCount > 0)
+    expect(near.drainCount).toBe(1)
+  })
+
   test('sends all that was written before an end, and closes both sides once', async pair => {
     const client = new Ear(pair.client)
     const server = new Ear(pair.server)

@@ -45,7 +45,10 @@ export interface Connection {
   readonly unsentBytes: number
   /** Data flows from here on. Called once. */
   start(handler: ConnectionHandler): void
-  /** Never blocks; what cannot be sent at once is kept: watch `unsentBytes`. The bytes must not change. */
+  /**
+   * Never blocks: what is written in one turn of the event loop is sent at its end, in one piece,
+   * and what cannot be sent then is kept: watch `unsentBytes`. The bytes must not change.
+   */
   write(bytes: Uint8Array): void
   pauseReading(): void
   resumeReading(): void

@@ -55,8 +55,6 @@ export class RemotingConnection implements RemotingChannel, ConnectionHandler {
   readonly held: HeldAnswers = new HeldAnswers()
   readonly #parts: ConnectionParts
   readonly #decoder = new FrameDecoder()
-  /** See `sendSoon`. */
-  readonly #soon: Buffer[] = []
   #openCount = 0
   #answeringCount = 0
   #isContinuing = false
@@ -168,18 +166,6 @@ export class RemotingConnection implements RemotingChannel, ConnectionHandler {
       this.#isBehind = true
       this.#adjustReading()
     }
-  }
-
-  /** As `send`, in one piece with all that is sent so until those who have their turn have had it. */
-  sendSoon(bytes: Buffer): void {
-    if (this.#isClosed || this.#isEnding) return
-    if (this.#soon.push(bytes) > 1) return
-    this.requestOpened()
-    void Promise.resolve().then(() => {
-      const pieces = this.#soon.splice(0)
-      this.send(pieces.length === 1 ? bytes : Buffer.concat(pieces))
-      this.requestDone()
-    })
   }
 
   /** Sends the answers that waited for the log to reach this far. */

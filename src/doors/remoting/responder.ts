@@ -36,22 +36,6 @@ export function sendReply(
   connection.send(body)
 }
 
-/** As `sendReply`, for one that is not made in the turn of its request: many come at once. */
-export function sendLateReply(
-  connection: RemotingConnection,
-  request: RequestHeader,
-  reply: Reply,
-): void {
-  const { code, remark, extFields, body } = reply
-  const isLarge = body !== undefined && body.length > COPIED_BODY_BYTES_MAX
-  if (isLarge || isOneway(request) || connection.isClosed) {
-    sendReply(connection, request, reply)
-    return
-  }
-  const header = { code, opaque: request.opaque, flag: RESPONSE_FLAG, remark, extFields }
-  connection.sendSoon(encodeFrame(header, body, request.serializeType))
-}
-
 /**
  * Sends what `produce` returns or resolves to, or the reply for what it throws. `undefined`: the
  * request is answered elsewhere, or never.
@@ -80,9 +64,9 @@ async function respondLater(
 ): Promise<void> {
   connection.answerBegun()
   try {
-    sendLateReply(connection, request, await pending)
+    sendReply(connection, request, await pending)
   } catch (error) {
-    sendLateReply(connection, request, replyOfError(error, request, log))
+    sendReply(connection, request, replyOfError(error, request, log))
   } finally {
     connection.answerDone()
   }

@@ -290,6 +290,7 @@ function resultOf(
   read: { readonly bytes: Buffer; readonly count: number } = NO_RECORDS,
 ): PullResult {
   const { minOffset, maxOffset } = queue
+  const { kind, status } = outcome
   const { bytes, count } = read
-  return { ...outcome, nextOffset, minOffset, maxOffset, bytes, count }
+  return { kind, status, nextOffset, minOffset, maxOffset, bytes, count }
 }

@@ -24,6 +24,11 @@ export class RealConnection implements Connection {
   #ending = false
   #closed = false
   #drainOwed = false
+  #isGathering = false
+  readonly #sendGathered = (): void => {
+    this.#isGathering = false
+    this.#socket.uncork()
+  }
 
   constructor(quiet: QuietSocket, remote: Place, local: Place) {
     const { socket } = quiet
@@ -79,8 +84,14 @@ export class RealConnection implements Connection {
     const socket = this.#socket
     // After the other side's end or an error the socket refuses; its close is on the way.
     if (!socket.writable) return
+    // A system call for each answer is a large part of what an answer costs.
+    if (!this.#isGathering) {
+      this.#isGathering = true
+      socket.cork()
+      process.nextTick(this.#sendGathered)
+    }
+    this.#drainOwed = true
     socket.write(bytes, this.#onWritten)
-    if (socket.writableLength > 0) this.#drainOwed = true
   }
 
   pauseReading(): void {
@@ -111,6 +122,7 @@ export class RealConnection implements Connection {
 
   destroy(): void {
     this.#ending = true
+    if (this.#isGathering) this.#sendGathered()
     this.#socket.destroy()
   }
 }

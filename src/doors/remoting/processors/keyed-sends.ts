@@ -5,7 +5,7 @@ import type { NewMessage, ReplaceResult, SchedulePort } from '../../../model/sch
 import { type FrameView, RESPONSE_CODE, type SendHeader } from '../../../model/wire/index.ts'
 import type { RemotingConnection } from '../connection.ts'
 import type { Reply } from '../processor.ts'
-import { replyOfError, type RequestHeader, sendLateReply } from '../responder.ts'
+import { replyOfError, type RequestHeader, sendReply } from '../responder.ts'
 
 /** Bodies of all messages that are on their way; a larger one goes alone. */
 const BODY_BYTES_MAX = 32 * 1024 * 1024
@@ -57,11 +57,11 @@ export class KeyedSends {
     try {
       const isAbsent = findProperty(message.properties, PROPERTY.ORRERY_KEY_WHEN) === 'absent'
       const result = await scheduled.replaceByKey(message, isAbsent ? 'absent' : 'always')
-      sendLateReply(connection, request, this.#replyOf(result))
+      sendReply(connection, request, this.#replyOf(result))
     } catch (error) {
       // With a failed disk nobody knows the outcome.
       if (error instanceof BrokerError && error.code === 'STORE_FAILED') connection.destroy()
-      else sendLateReply(connection, request, replyOfError(error, request, log))
+      else sendReply(connection, request, replyOfError(error, request, log))
     } finally {
       this.#bodyBytes -= message.body.length
       connection.answerDone()
