@@ -50,6 +50,18 @@ export interface LoadedPart {
   blockBytes: number
   /** Nothing of it will ever be loaded again: a durable snapshot need not name what has fired. */
   isOver: boolean
+  /** The one before it in the chunk, until that is over. */
+  previous: LoadedPart | undefined
+}
+
+/** The next snapshot will find it over, as things are: `Chunk.settleParts`. */
+export function willBeOver(part: LoadedPart): boolean {
+  let checked: LoadedPart | undefined = part
+  while (checked !== undefined && !checked.isOver) {
+    if (checked.liveCount > 0) return false
+    checked = checked.previous
+  }
+  return true
 }
 
 /** Messages of a part, with those in it that are damaged; `lostCount` of them should have waited. */
@@ -265,7 +277,7 @@ export class Chunk {
 
   /** Begins a part that is being taken into the window; `endPart` follows. */
   beginPart(): LoadedPart {
-    const part = { ...NOTHING_LOADED, endBytes: this.#takenBytes }
+    const part = { ...NOTHING_LOADED, endBytes: this.#takenBytes, previous: this.#parts.at(-1) }
     this.#parts.push(part)
     return part
   }
@@ -338,12 +350,14 @@ export class Chunk {
     let first = this.#parts[0]
     while (first !== undefined && first.liveCount === 0) {
       first.isOver = true
+      first.previous = undefined
       this.#doneBytes = Math.max(this.#doneBytes, first.endBytes)
       this.#doneCount += first.count
       this.#removedCount -= first.removedCount
       this.#removedTakenCount -= first.removedCount
       this.#parts.shift()
       first = this.#parts[0]
+      if (first !== undefined) first.previous = undefined
     }
   }
 

@@ -1,5 +1,5 @@
 import { grown } from '../grown.ts'
-import type { LoadedPart } from '../chunk.ts'
+import { type LoadedPart, willBeOver } from '../chunk.ts'
 
 const CAPACITY_FIRST = 1024
 /** About 1 MB in the manifest. */
@@ -98,12 +98,21 @@ export class FiredAhead {
     return timerIds
   }
 
-  /** Many were ahead when they fired and are not any more. All are kept: F may be earlier again. */
+  /**
+   * Many were ahead when they fired and are not any more, or their part has no other one left, as
+   * in a herd. All are kept: F may be earlier again.
+   */
   #countNames(): void {
     let nameCount = 0
+    let part: LoadedPart | undefined
+    let isNamed = false
     for (let index = 0; index < this.#count; index++) {
-      if ((this.#deliverTimesMs[index] ?? 0) > this.#firedMs && !this.#parts[index]?.isOver)
-        nameCount++
+      // Those of one part lie together.
+      if (this.#parts[index] !== part) {
+        part = this.#parts[index]
+        isNamed = part !== undefined && !willBeOver(part)
+      }
+      if (isNamed && (this.#deliverTimesMs[index] ?? 0) > this.#firedMs) nameCount++
     }
     this.#nameCount = nameCount
     this.#countedAt = this.#count

@@ -1,7 +1,7 @@
 import type { Platform } from '../../../core/platform/index.ts'
 
 /** One step of delivery takes so long, and at most one message longer. */
-const STEP_MS = 4
+const STEP_MS = 1
 /** Part of the event loop that all other work can have, however much is due. */
 const LIVE_SHARE = 0.3
 /** A turn of the loop in which others took less than this had little for them to do. */
