@@ -1,4 +1,4 @@
-import { BrokerError, errorOfRemark } from '../core/base/index.ts'
+import { BrokerError, errorOfRemark, operatingError } from '../core/base/index.ts'
 import type { Connection, Platform, Timer } from '../core/platform/index.ts'
 import {
   decodeHeader,
@@ -137,11 +137,11 @@ export class RemotingConnection {
         this.#handle(decodeHeader(this.#frame), this.#frame.copyBody())
       }
     } catch (error) {
-      if (!(error instanceof BrokerError)) throw error
+      const reason = operatingError(error)
       const { remoteHost: host, remotePort: port } = this.#connection
-      this.#platform.log.warn('a server sent what is no frame', { host, port, why: error.message })
+      this.#platform.log.warn('a server sent what is no frame', { host, port, why: reason.message })
       this.#connection.destroy()
-      this.#lose(error)
+      this.#lose(reason)
     }
   }
 

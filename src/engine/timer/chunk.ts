@@ -350,7 +350,6 @@ export class Chunk {
     let first = this.#parts[0]
     while (first !== undefined && first.liveCount === 0) {
       first.isOver = true
-      first.previous = undefined
       this.#doneBytes = Math.max(this.#doneBytes, first.endBytes)
       this.#doneCount += first.count
       this.#removedCount -= first.removedCount

@@ -24,9 +24,7 @@ export class RealConnection implements Connection {
   #ending = false
   #closed = false
   #drainOwed = false
-  #isGathering = false
   readonly #sendGathered = (): void => {
-    this.#isGathering = false
     this.#socket.uncork()
   }
 
@@ -85,13 +83,12 @@ export class RealConnection implements Connection {
     // After the other side's end or an error the socket refuses; its close is on the way.
     if (!socket.writable) return
     // A system call for each answer is a large part of what an answer costs.
-    if (!this.#isGathering) {
-      this.#isGathering = true
+    if (socket.writableCorked === 0) {
       socket.cork()
       process.nextTick(this.#sendGathered)
     }
-    this.#drainOwed = true
     socket.write(bytes, this.#onWritten)
+    if (socket.writableLength > 0) this.#drainOwed = true
   }
 
   pauseReading(): void {
@@ -122,7 +119,7 @@ export class RealConnection implements Connection {
 
   destroy(): void {
     this.#ending = true
-    if (this.#isGathering) this.#sendGathered()
+    this.#sendGathered()
     this.#socket.destroy()
   }
 }

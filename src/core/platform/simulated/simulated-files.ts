@@ -1,4 +1,4 @@
-import { assert, BrokerError } from '../../base/index.ts'
+import { assert, BrokerError, operatingError } from '../../base/index.ts'
 import type { DirectoryLock, File, Files } from '../files.ts'
 import { DiskKeyValues } from './disk-key-values.ts'
 import type { Faults, FileCall } from './faults.ts'
@@ -189,7 +189,7 @@ export class SimulatedFiles implements Files {
         if (fate === 0) facts.effect()
         else if (fate === 1) facts.deathEffect?.()
       } catch (error) {
-        if (!(error instanceof BrokerError)) throw error
+        operatingError(error)
       }
     }
     this.#inFlight.clear()

@@ -1,5 +1,5 @@
-import { grown } from '../grown.ts'
 import { type LoadedPart, willBeOver } from '../chunk.ts'
+import { grown } from '../grown.ts'
 
 const CAPACITY_FIRST = 1024
 /** About 1 MB in the manifest. */

@@ -14,7 +14,6 @@ import {
   type AppliedRecord,
   type CheckpointParticipant,
   type ConsumeQueue,
-  PADDING_SIZE,
   type Store,
   type TopicApplier,
   type UnitBlock,
@@ -299,7 +298,7 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
     let count = 0
     let lastMs = -Infinity
     while (count < units.count && units.tagsCode(count) <= nowMs) {
-      if (units.size(count) === PADDING_SIZE) break
+      if (units.isPadding(count)) break
       lastMs = Math.max(lastMs, units.tagsCode(count))
       count++
     }
@@ -363,6 +362,6 @@ export class LevelStore implements CheckpointParticipant, TopicApplier {
 /** How many units from the first on stand for messages that are not there. */
 function paddingCount(units: UnitBlock): number {
   let count = 0
-  while (count < units.count && units.size(count) === PADDING_SIZE) count++
+  while (count < units.count && units.isPadding(count)) count++
   return count
 }
